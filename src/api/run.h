@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run - the whole path of one execution: context, trust, spec, plan, backend,
+ * result.
+ */
+#pragma once
+#include "api/context.h"
+#include "plan/plan.h"
+#include "policy/resolve.h"
+#include "result/result.h"
+
+struct err;
+struct json;
+
+struct run {
+	struct context context;
+	struct resolved resolved;
+	struct plan *plan;
+	char id[32];
+	char *command;        /* the registered name, or NULL */
+	struct result result;
+};
+
+struct run_request {
+	const char *workspace; /* --workspace or NULL */
+	const char *name;      /* a registered command, or NULL */
+	char *const *args;     /* its further arguments, or the command itself; ends in NULL */
+	struct ask ask;
+	int stdout_fd;         /* where the command's output goes: 1 as a rule */
+};
+
+/* Everything up to the plan; nothing is executed. RUN is zeroed by the caller
+ * and released by run_release() whatever the outcome. */
+int run_prepare(struct run *run, const struct run_request *request, struct err *err);
+/* Execute it. Fills run->result. */
+int run_execute(struct run *run, const struct run_request *request, struct err *err);
+void run_release(struct run *run);
+
+/* The result of §"Results" as one JSON object; ERR when it could not be run. */
+void run_json(const struct run *run, const struct err *err, struct json *json);
+/* 125, 126 or 127, from what went wrong. */
+int run_error_status(const struct err *err);

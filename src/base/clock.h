@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* clock - monotonic and wall time. */
+#pragma once
+#include <stdint.h>
+
+uint64_t clock_mono_ns(void);
+uint64_t clock_wall_ms(void);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/err.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const code_names[] = {
+	[ERR_SYSTEM] = "system",
+	[ERR_USAGE] = "usage",
+	[ERR_CONFIG] = "config",
+	[ERR_POLICY] = "policy",
+	[ERR_TRUST] = "trust",
+	[ERR_UNSUPPORTED] = "unsupported",
+	[ERR_NOT_FOUND] = "not_found",
+	[ERR_NOT_EXECUTABLE] = "not_executable",
+};
+
+int err_set(struct err *err, enum err_code code, int r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return r;
+	err->code = code;
+	err->errnum = r < 0 ? -r : 0;
+	err->hint[0] = '\0';
+	va_start(ap, fmt);
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int err_sys(struct err *err, int r, const char *fmt, ...)
+{
+	va_list ap;
+	size_t len;
+
+	if (!err)
+		return r;
+	err->code = ERR_SYSTEM;
+	err->errnum = r < 0 ? -r : 0;
+	err->hint[0] = '\0';
+	va_start(ap, fmt);
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	len = strlen(err->message);
+	snprintf(err->message + len, sizeof(err->message) - len, ": %s", strerror(err->errnum));
+	return r;
+}
+
+int err_wrap(struct err *err, int r, const char *fmt, ...)
+{
+	char old[sizeof(err->message)];
+	va_list ap;
+	size_t len;
+
+	if (!err)
+		return r;
+	memcpy(old, err->message, sizeof(old));
+	va_start(ap, fmt);
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	len = strlen(err->message);
+	snprintf(err->message + len, sizeof(err->message) - len, ": %s", old);
+	return r;
+}
+
+int err_hint(struct err *err, int r, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return r;
+	va_start(ap, fmt);
+	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
+	va_end(ap);
+	return r;
+}
+
+int err_oom(struct err *err)
+{
+	return err_set(err, ERR_SYSTEM, -ENOMEM, "out of memory");
+}
+
+const char *err_code_name(enum err_code code)
+{
+	return code_names[code];
+}
+
+_Noreturn void err_bug(const char *file, int line, const char *what)
+{
+	fprintf(stderr, "pale: bug at %s:%d: %s\n", file, line, what);
+	abort();
+}

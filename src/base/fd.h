@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* fd - descriptors: always CLOEXEC, -1 when empty. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+struct err;
+struct str;
+
+int fd_close(int fd); /* -1 ok; keeps errno; returns -1 */
+static inline void fd_closep(int *fd)
+{
+	*fd = fd_close(*fd);
+}
+
+int fd_write_all(int fd, const void *data, size_t len); /* 0 or -errno; EINTR and short writes handled */
+/* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */
+int fd_read_all(int fd, size_t max, struct str *ret_text);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+static void put_bytes(struct json *j, const char *bytes, size_t len)
+{
+	if (j->error == 0)
+		j->error = str_append_bytes(j->out, bytes, len);
+}
+
+static void put(struct json *j, const char *text)
+{
+	put_bytes(j, text, strlen(text));
+}
+
+static void put_escape(struct json *j, unsigned char c)
+{
+	static const char *const names[0x20] = {
+		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r",
+	};
+
+	if (c == '"' || c == '\\')
+		put_bytes(j, (char[]){'\\', (char)c}, 2);
+	else if (c < 0x20 && names[c])
+		put(j, names[c]);
+	else if (j->error == 0)
+		j->error = str_appendf(j->out, "\\u%04x", c);
+}
+
+/* DEL is escaped too: JSON need not, but a terminal is better off. */
+static bool is_special(uint32_t c)
+{
+	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f;
+}
+
+static void put_quoted(struct json *j, const char *text)
+{
+	size_t len = strlen(text), plain = 0, i = 0;
+
+	put(j, "\"");
+	while (i < len) {
+		uint32_t c = 0;
+		size_t n = str_utf8_next(text + i, len - i, &c);
+
+		if (n > 0 && !is_special(c)) {
+			i += n;
+			continue;
+		}
+		put_bytes(j, text + plain, i - plain);
+		if (n == 0)
+			put(j, "\xef\xbf\xbd");
+		else
+			put_escape(j, (unsigned char)c);
+		plain = ++i;
+	}
+	put_bytes(j, text + plain, i - plain);
+	put(j, "\"");
+}
+
+static void put_break(struct json *j)
+{
+	if (!j->pretty)
+		return;
+	put(j, "\n");
+	for (unsigned i = 0; i < j->depth; i++)
+		put(j, "  ");
+}
+
+static void begin_value(struct json *j, const char *key)
+{
+	if (j->need_comma)
+		put(j, ",");
+	if (j->depth > 0)
+		put_break(j);
+	if (key) {
+		put_quoted(j, key);
+		put(j, j->pretty ? ": " : ":");
+	}
+	j->need_comma = true;
+}
+
+static void open_group(struct json *j, const char *key, const char *bracket)
+{
+	begin_value(j, key);
+	put(j, bracket);
+	j->depth++;
+	j->need_comma = false;
+}
+
+static void close_group(struct json *j, const char *bracket)
+{
+	if (j->depth == 0)
+		BUG("json: nothing is open");
+	j->depth--;
+	/* No comma is due only right after the opening: "{}", not "{\n}". */
+	if (j->need_comma)
+		put_break(j);
+	put(j, bracket);
+	j->need_comma = true;
+}
+
+void json_object(struct json *j, const char *key)
+{
+	open_group(j, key, "{");
+}
+
+void json_object_end(struct json *j)
+{
+	close_group(j, "}");
+}
+
+void json_array(struct json *j, const char *key)
+{
+	open_group(j, key, "[");
+}
+
+void json_array_end(struct json *j)
+{
+	close_group(j, "]");
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+	begin_value(j, key);
+	if (value)
+		put_quoted(j, value);
+	else
+		put(j, "null");
+}
+
+void json_uint(struct json *j, const char *key, uint64_t value)
+{
+	begin_value(j, key);
+	if (j->error == 0)
+		j->error = str_appendf(j->out, "%" PRIu64, value);
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+	begin_value(j, key);
+	if (j->error == 0)
+		j->error = str_appendf(j->out, "%" PRId64, value);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	begin_value(j, key);
+	put(j, value ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+	begin_value(j, key);
+	put(j, "null");
+}
+
+void json_strv(struct json *j, const char *key, const struct strv *values)
+{
+	json_array(j, key);
+	for (size_t i = 0; i < values->len; i++)
+		json_string(j, NULL, values->items[i]);
+	json_array_end(j);
+}
+
+int json_end(struct json *j)
+{
+	if (j->depth > 0)
+		BUG("json: an object or array is still open");
+	return j->error;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * path - the one resolver, and lexical path arithmetic.
+ *
+ * Whatever the host side opens on behalf of the confined side is opened by
+ * path_open_beneath(): one openat2() relative to a directory descriptor, which
+ * no concurrent rename can lead outside, and then used only by descriptor.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct err;
+struct str;
+
+/* openat2 RELATIVE beneath DIRFD: no "..", absolute or magic link leads
+ * outside. FLAGS as open(2), O_CLOEXEC added. Works for paths longer than
+ * PATH_MAX by descending in steps, each beneath the one before it only when
+ * the path has no ".." component; else -ENAMETOOLONG.
+ * Returns the descriptor or -errno (-EXDEV: it leads outside). */
+int path_open_beneath(int dirfd, const char *relative, int flags, mode_t mode);
+/* The same, and every symlink is refused (-ELOOP); O_PATH | O_NOFOLLOW opens
+ * one that is the last component itself. */
+int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode);
+/* Resolve RELATIVE as if DIRFD were the root ("/" and ".." stay in it).
+ * -ENAMETOOLONG from PATH_MAX on. */
+int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode);
+
+/* mkdir -p beneath DIRFD, following no symlink, component by component. A
+ * ".." is refused (-EXDEV); "" and "." are DIRFD itself. Returns an O_PATH descriptor of the last directory, or -errno. */
+int path_mkdir_beneath(int dirfd, const char *relative, mode_t mode);
+
+/* The absolute, symlink-free name of an open directory or file. -ENOENT: it
+ * has none any more; -EINVAL: it never had one; -ENAMETOOLONG past PATH_MAX. */
+int path_of_fd(int fd, char **ret_path);
+
+/* Lexical: absolute, no "//", "." or "..", no trailing slash (but "/").
+ * BASE is prepended to a relative PATH. -EINVAL: BASE is not absolute. */
+int path_normalize(const char *base, const char *path, char **ret_path);
+/* Is PATH equal to DIR or below it? Both normalized. */
+bool path_covers(const char *dir, const char *path);
+/* Join with exactly one slash. NULL: no memory. */
+char *path_join(const char *dir, const char *name);
+const char *path_basename(const char *path); /* borrows; "/" gives "/" */

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define STATE_NAME_MAX 64
+#define WHERE_TO_GO    "cd into a project or use --workspace DIR"
+
+/* Neither they nor what holds them can be a project. */
+static const char *const system_dirs[] = {
+	"/etc", "/usr",  "/tmp", "/var/tmp", "/proc", "/sys",  "/dev",
+	"/run", "/boot", "/bin", "/sbin",    "/lib",  "/home",
+};
+
+static void fclosep(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+/* VALUE when it is an absolute path other than "/", normalized; else *ret is
+ * left as it is. */
+static int take_absolute(const char *value, char **ret)
+{
+	_cleanup_(freep) char *path = NULL;
+	int r;
+
+	if (!value || value[0] != '/')
+		return 0;
+	r = path_normalize("/", value, &path);
+	if (r < 0)
+		return r;
+	if (strcmp(path, "/") != 0) {
+		free(*ret);
+		*ret = take_ptr(path);
+	}
+	return 0;
+}
+
+/* The passwd file is read by ourselves: a static program has no NSS. */
+static int passwd_probe(uid_t uid, char **name, char **home)
+{
+	_cleanup_(fclosep) FILE *f = fopen("/etc/passwd", "re");
+	struct passwd *pw;
+
+	if (!f)
+		return 0;
+	while ((pw = fgetpwent(f))) {
+		if (pw->pw_uid != uid)
+			continue;
+		*name = strdup(pw->pw_name);
+		return *name ? take_absolute(pw->pw_dir, home) : -ENOMEM;
+	}
+	return 0;
+}
+
+/* $VARIABLE/pale when the variable is an absolute path, else HOME/REST. */
+static int xdg_dir(const char *variable, const char *home, const char *rest, char **ret)
+{
+	_cleanup_(freep) char *base = NULL;
+	int r;
+
+	r = take_absolute(getenv(variable), &base);
+	if (r < 0)
+		return r;
+	if (base)
+		*ret = path_join(base, "pale");
+	else if (home)
+		*ret = path_join(home, rest);
+	else
+		return 0;
+	return *ret ? 0 : -ENOMEM;
+}
+
+int user_probe(struct user *ret, struct err *err)
+{
+	struct user user = {.uid = geteuid(), .gid = getegid()};
+	const char *home;
+	int r;
+
+	r = passwd_probe(user.uid, &user.name, &user.pw_home);
+	if (r == 0)
+		r = take_absolute(getenv("HOME"), &user.home);
+	if (r == 0 && !user.home && user.pw_home) {
+		user.home = strdup(user.pw_home);
+		r = user.home ? 0 : -ENOMEM;
+	}
+	home = user.pw_home ? user.pw_home : user.home;
+	if (r == 0)
+		r = xdg_dir("XDG_CONFIG_HOME", home, ".config/pale", &user.config_dir);
+	if (r == 0)
+		r = xdg_dir("XDG_STATE_HOME", home, ".local/state/pale", &user.state_dir);
+	if (r < 0) {
+		user_release(&user);
+		return err_oom(err);
+	}
+	*ret = user;
+	return 0;
+}
+
+void user_release(struct user *user)
+{
+	free(user->name);
+	free(user->home);
+	free(user->pw_home);
+	free(user->config_dir);
+	free(user->state_dir);
+	*user = (struct user){0};
+}
+
+/* The symlink-free name of directory PATH. */
+static int real_dir(const char *path, char **ret)
+{
+	_cleanup_(fd_closep) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : path_of_fd(fd, ret);
+}
+
+/* Does DIR, which is symlink-free, hold PATH or what PATH points to? */
+static bool holds(const char *dir, const char *path)
+{
+	_cleanup_(freep) char *real = NULL;
+
+	if (!path)
+		return false;
+	return path_covers(dir, path) || (real_dir(path, &real) == 0 && path_covers(dir, real));
+}
+
+/* Why DIR cannot be a workspace, or NULL. */
+static const char *refusal(const char *dir, const struct user *user)
+{
+	char link[1];
+
+	if (holds(dir, user->home) || holds(dir, user->pw_home))
+		return "it holds your whole home";
+	for (size_t i = 0; i < array_len(system_dirs); i++) {
+		const char *path = system_dirs[i];
+
+		if (path_covers(dir, path))
+			return "it holds a system directory";
+		/* resolving all of them would show in the time of a run */
+		if (readlink(path, link, sizeof(link)) > 0 && holds(dir, path))
+			return "it is a system directory";
+	}
+	return NULL;
+}
+
+static int refuse(const char *dir, const char *why, struct err *err)
+{
+	err_set(err, ERR_USAGE, -EINVAL, "%s cannot be a workspace: %s", dir, why);
+	return err_hint(err, -EINVAL, WHERE_TO_GO);
+}
+
+struct walk {
+	const struct user *user;
+	char *dir;      /* where we are */
+	char *git_root; /* the nearest, once seen */
+};
+
+/* 1: NAME is in the folder. A pale.toml in a refused folder is an error if it
+ * is ours or root's. */
+static int walk_has(struct walk *w, int fd, const char *name, const char *why, struct err *err)
+{
+	struct stat st;
+
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		err_sys(err, -errno, "look for %s in %s", name, w->dir);
+		return err_hint(err, -errno, "use --workspace DIR");
+	}
+	if (!why)
+		return 1;
+	if (strcmp(name, "pale.toml") == 0 && (st.st_uid == 0 || st.st_uid == w->user->uid)) {
+		err_set(err, ERR_CONFIG, -EINVAL,
+			"%s/pale.toml: this folder cannot be a workspace: %s",
+			strcmp(w->dir, "/") == 0 ? "" : w->dir, why);
+		return err_hint(err, -EINVAL,
+				"move the file into a project, or to your own configuration");
+	}
+	return 0;
+}
+
+/* 1: the folder is the workspace. */
+static int walk_visit(struct walk *w, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = open(w->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *why;
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, -errno, "open folder %s", w->dir);
+	why = refusal(w->dir, w->user);
+	r = walk_has(w, fd, "pale.toml", why, err);
+	if (r != 0 || w->git_root)
+		return r;
+	r = walk_has(w, fd, ".git", why, err);
+	if (r <= 0)
+		return r;
+	w->git_root = strdup(w->dir);
+	return w->git_root ? 0 : err_oom(err);
+}
+
+static int walk_up(const char *cwd, const struct user *user, char **ret_root, struct err *err)
+{
+	_cleanup_(freep) char *dir = strdup(cwd);
+	_cleanup_(freep) char *git_root = NULL;
+	struct walk w = {.user = user, .dir = dir};
+	const char *why;
+	int r;
+
+	if (!dir)
+		return err_oom(err);
+	for (;;) {
+		char *slash;
+
+		r = walk_visit(&w, err);
+		git_root = w.git_root;
+		if (r < 0)
+			return r;
+		if (r > 0) {
+			*ret_root = take_ptr(dir);
+			return 0;
+		}
+		if (strcmp(dir, "/") == 0)
+			break;
+		slash = strrchr(dir, '/');
+		slash[slash == dir ? 1 : 0] = '\0';
+	}
+	if (git_root) {
+		*ret_root = take_ptr(git_root);
+		return 0;
+	}
+	why = refusal(cwd, user);
+	if (why)
+		return refuse(cwd, why, err);
+	*ret_root = strdup(cwd);
+	return *ret_root ? 0 : err_oom(err);
+}
+
+static int asked_root(const char *asked, const struct user *user, char **ret_root, struct err *err)
+{
+	_cleanup_(freep) char *root = NULL;
+	const char *why;
+	int r;
+
+	r = asked[0] ? real_dir(asked, &root) : -ENOENT;
+	if (r < 0) {
+		err_sys(err, r, "workspace '%s'", asked);
+		if (err)
+			err->code = ERR_USAGE;
+		return r;
+	}
+	why = refusal(root, user);
+	if (why)
+		return refuse(root, why, err);
+	*ret_root = take_ptr(root);
+	return 0;
+}
+
+static int current_dir(char **ret, struct err *err)
+{
+	char *cwd = getcwd(NULL, 0);
+	int r = cwd ? 0 : -errno;
+
+	if (cwd && cwd[0] == '/') {
+		*ret = cwd;
+		return 0;
+	}
+	free(cwd);
+	if (r == -ENAMETOOLONG || r == -ERANGE) {
+		err_set(err, ERR_USAGE, -ENAMETOOLONG,
+			"the name of the current folder is longer than the kernel's %d bytes",
+			PATH_MAX - 1);
+		return err_hint(err, -ENAMETOOLONG, WHERE_TO_GO);
+	}
+	if (r == -ENOMEM)
+		return err_oom(err);
+	if (r == -EACCES)
+		err_set(err, ERR_USAGE, r, "the current folder's parents cannot be read");
+	else
+		err_set(err, ERR_USAGE, r = -ENOENT, "the current folder has been deleted");
+	return err_hint(err, r, WHERE_TO_GO);
+}
+
+/* <state of the user>/<basename>-<6 hex of the path's digest> */
+static char *state_dir_name(const char *base, const char *root)
+{
+	char name[STATE_NAME_MAX + 1], hex[SHA256_HEX];
+
+	snprintf(name, sizeof(name), "%s", path_basename(root));
+	for (char *p = name; *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
+			*p = '_';
+	sha256_hex(root, strlen(root), hex);
+	return str_printf("%s/%s-%.6s", base, name, hex);
+}
+
+int workspace_find(const char *asked, const struct user *user, struct workspace *ret,
+		   struct err *err)
+{
+	_cleanup_(workspace_release) struct workspace ws = {0};
+	int r;
+
+	r = current_dir(&ws.cwd, asked && asked[0] == '/' ? NULL : err);
+	if (r < 0 && !(asked && asked[0] == '/'))
+		return r;
+	r = asked ? asked_root(asked, user, &ws.root, err) : walk_up(ws.cwd, user, &ws.root, err);
+	if (r < 0)
+		return r;
+	if (!ws.cwd || !path_covers(ws.root, ws.cwd)) {
+		free(ws.cwd);
+		ws.cwd = strdup(ws.root);
+		if (!ws.cwd)
+			return err_oom(err);
+	}
+	if (user->state_dir) {
+		ws.state_dir = state_dir_name(user->state_dir, ws.root);
+		if (!ws.state_dir)
+			return err_oom(err);
+	}
+	*ret = ws;
+	ws = (struct workspace){0};
+	return 0;
+}
+
+void workspace_release(struct workspace *workspace)
+{
+	free(workspace->root);
+	free(workspace->cwd);
+	free(workspace->state_dir);
+	*workspace = (struct workspace){0};
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * workspace - which folder a run is about, whose it is, and where the user's
+ * own files are.
+ */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct err;
+
+struct user {
+	uid_t uid;
+	gid_t gid;
+	char *name;       /* from the passwd file; NULL when unknown */
+	char *home;       /* $HOME when absolute, else pw_home; "/" counts as unknown: NULL */
+	char *pw_home;    /* from the passwd file; NULL when unknown */
+	char *config_dir; /* $XDG_CONFIG_HOME/pale, or .config/pale in pw_home, else in home */
+	char *state_dir;  /* $XDG_STATE_HOME/pale, or .local/state/pale there; NULL when unknown */
+};
+
+struct workspace {
+	char *root;      /* absolute, symlink-free */
+	char *cwd;       /* the caller's, absolute; root when that lies outside */
+	char *state_dir; /* <user's state_dir>/<basename>-<6 hex>; NULL when unknown */
+};
+
+int user_probe(struct user *ret, struct err *err);
+void user_release(struct user *user);
+
+/* From ASKED (--workspace) or by walking up from the cwd: the first folder
+ * with a pale.toml, else the git top level, else the cwd itself. Never a folder
+ * that holds the user's home, a system directory or /tmp as a whole: those are
+ * refused with a hint, and passed over when merely a .git was found there, or a
+ * pale.toml of someone else (anybody can put one into /tmp). */
+int workspace_find(const char *asked, const struct user *user, struct workspace *ret,
+		   struct err *err);
+void workspace_release(struct workspace *workspace);

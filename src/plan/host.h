@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * host - what this machine can enforce, and what a sandbox is assembled from.
+ *
+ * Facts only, so that tests can make one up. Probing is a handful of cheap
+ * system calls; what would be dear to probe (do user namespaces really work?)
+ * is found out by the run itself, which fails closed.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+
+struct err;
+struct user;
+struct spec;
+
+struct host {
+	uid_t uid;
+	gid_t gid;
+	int landlock_abi; /* 0: none */
+	/* The system directories that exist: a folder, or a link with its target. */
+	struct host_dir {
+		const char *path;
+		char *link; /* NULL: a real folder */
+	} *dirs;
+	size_t dirs_len;
+	struct strv files; /* further files that the name service needs, e.g. where resolv.conf leads */
+};
+
+int host_probe(struct host *ret, struct err *err);
+void host_release(struct host *host);
+
+enum site_type { SITE_ABSENT, SITE_DIR, SITE_FILE };
+
+/* What is at a path that the spec names. */
+struct site_path {
+	char *path; /* as in the spec */
+	char *real; /* symlink-free; NULL when absent */
+	enum site_type type;
+};
+
+/* Where the run takes place. */
+struct site {
+	char *workspace;
+	uid_t workspace_uid;
+	gid_t workspace_gid;
+	char *cwd;
+	char *home;        /* NULL: unknown */
+	char *user_name;   /* NULL: unknown */
+	struct strv toolchains; /* existing toolchain folders, absolute */
+	struct site_path *paths;
+	size_t paths_len;
+	struct strv env;   /* the caller's environment */
+};
+
+/* Looks up every path of SPEC. A rule inside the workspace that leads out of
+ * it by a link is -EXDEV. */
+int site_probe(const struct spec *spec, const struct user *user, const char *cwd,
+	       char *const *env, struct site *ret, struct err *err);
+void site_release(struct site *site);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * plan - the ordered operations that build one sandbox, and who enforces what.
+ *
+ * Pure data: plan_compile() makes it, engine/ executes it, plan_print() and
+ * plan_json() show it. Nothing here touches the kernel.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+
+struct err;
+struct host;
+struct json;
+struct resolved;
+struct site;
+
+enum op_kind {
+	OP_ROOT,       /* an empty tmpfs that becomes the root */
+	OP_ROOT_BIND,  /* the host's root becomes the root */
+	OP_SCRATCH,    /* the one tmpfs behind every private folder; `size` bytes */
+	OP_DIR,        /* make folder `dst` in the root */
+	OP_SYMLINK,    /* `dst` -> `src` */
+	OP_BIND,       /* host's `src` at `dst` */
+	OP_PRIVATE,    /* a folder of the scratch at `dst`, with `mode` */
+	OP_OVERLAY,    /* `src` at `dst`, writes go to the scratch */
+	OP_PIN,        /* `dst` onto itself, so that it cannot be renamed */
+	OP_HIDE,       /* nothing to see at `dst` any more */
+	OP_PROC,       /* a procfs of the new pid namespace */
+	OP_PROC_BIND,  /* the host's /proc, read-only */
+	OP_DEVICE,     /* device node `dst` */
+	OP_DEVPTS,
+	OP_READONLY,   /* make what is mounted at `dst` read-only; binds it first if need be */
+	OP_LIMIT_USERNS, /* no user namespace inside */
+	OP_LOOPBACK,   /* bring the private loopback up */
+	OP_HOSTNAME,   /* `src` */
+	OP_KEYRING,    /* a fresh session keyring */
+	OP_NO_CORE,    /* RLIMIT_CORE 0 */
+	OP_SIGNAL_SCOPE, /* Landlock: signals reach the sandbox's own processes only */
+	OP_DROP_CAPS,  /* all capabilities, securebits locked */
+	OP_NO_NEW_PRIVS,
+	OP_KIND_COUNT_,
+};
+
+enum {
+	OP_RDONLY = 1 << 0,
+	OP_NOEXEC = 1 << 1,
+	OP_IDMAP = 1 << 2,    /* from a user's tree: id-mapped when started by root */
+	OP_OPTIONAL = 1 << 3, /* skipped when it does not exist */
+	OP_FILE = 1 << 4,     /* `src` is no folder: the mount point is a file */
+};
+
+struct op {
+	enum op_kind kind;
+	unsigned flags;
+	char *src;
+	char *dst;
+	uint64_t size;
+	mode_t mode;
+};
+
+enum enforcement { ENFORCED, DEGRADED, UNENFORCED };
+
+/* What became of one dimension of the spec. */
+struct verdict {
+	const char *dimension;  /* its key */
+	enum enforcement state;
+	const char *by;         /* "netns", "mounts", … or why it is weaker */
+};
+#define PLAN_VERDICTS_MAX 32
+
+/* How ids inside relate to ids outside. */
+enum idmap {
+	IDMAP_NONE,     /* no user namespace */
+	IDMAP_SELF,     /* the caller's uid and gid, nothing else */
+	IDMAP_RANGE,    /* 0 BASE 65536, user trees id-mapped: started by root */
+	IDMAP_IDENTITY, /* every id is itself: root with the whole filesystem */
+};
+
+struct plan {
+	bool confined;
+	unsigned long namespaces; /* CLONE_NEW* */
+	enum idmap idmap;
+	uint32_t range_base;      /* IDMAP_RANGE */
+	uid_t uid;                /* the command's, as seen inside */
+	gid_t gid;
+	struct op *ops;
+	size_t ops_len, ops_cap;
+	struct strv env;          /* the command's whole environment */
+	struct strv argv;
+	char *cwd;
+	uint64_t timeout_ms;      /* UINT64_MAX: none */
+	struct verdict verdicts[PLAN_VERDICTS_MAX];
+	size_t verdicts_len;
+	const char *engine;
+	const char *world;        /* the grade of what is enforced */
+	unsigned ceiling;
+};
+
+/* Compile the resolved spec for HOST and SITE; ARGV is the command's.
+ * -ENOTSUP: a dimension that was asked for cannot be enforced here (err names
+ * it), and was not allowed to be degraded. */
+int plan_compile(const struct resolved *resolved, const struct host *host,
+		 const struct site *site, char *const *argv, struct plan **ret_plan,
+		 struct err *err);
+struct plan *plan_free(struct plan *plan); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct plan *, plan_free);
+
+const char *op_name(enum op_kind kind);
+const char *enforcement_name(enum enforcement state);
+int plan_print(const struct plan *plan, struct str *out);
+void plan_json(const struct plan *plan, struct json *json);          /* the whole plan */
+void plan_verdicts_json(const struct plan *plan, struct json *json); /* {"network":{…},…} */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* result - how a run ended and what it used. Pure data. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+enum outcome {
+	OUTCOME_OK,
+	OUTCOME_FAILED,   /* exited with another status than 0 */
+	OUTCOME_SIGNALED,
+	OUTCOME_TIMEOUT,
+	OUTCOME_OOM,
+	OUTCOME_LIMIT,
+	OUTCOME_REFUSED,  /* the policy said no: nothing was executed */
+	OUTCOME_ERROR,    /* it could not be run: nothing was executed */
+};
+
+enum { EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+#define USAGE_UNKNOWN UINT64_MAX
+
+struct usage {
+	uint64_t memory_peak; /* bytes, the whole tree */
+	uint64_t cpu_ms;
+	uint64_t pids_peak;
+	uint64_t written;     /* bytes */
+};
+
+struct result {
+	enum outcome outcome;
+	int exit_code; /* the command's, when it exited; else -1 */
+	int signal;    /* that ended it, else 0 */
+	uint64_t duration_ms;
+	struct usage usage;
+};
+
+const char *outcome_name(enum outcome outcome);
+/* The exit status of pale itself. */
+int result_status(const struct result *result);
