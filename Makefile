@@ -39,25 +39,30 @@ MAN_SRC  := $(wildcard man/*.scd)
 COMMON := -std=gnu17 -D_GNU_SOURCE -DPALE_VERSION='"$(VERSION)"' -Iinclude -Isrc \
 	-Wall -Wextra -Wshadow -Wmissing-prototypes -Wvla -Wswitch-enum $(WERROR) \
 	-fvisibility=hidden -fno-common
-HARDEN := -fstack-protector-strong -fstack-clash-protection
+HARDEN   := -fstack-protector-strong -fstack-clash-protection
+FORTIFY  := -U_FORTIFY_SOURCE $(if $(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 SECTIONS := -ffunction-sections -fdata-sections
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-LINK   := -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack
+LINK     := -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack
 
 # musl has no kernel headers of its own: take the system's, after everything
 # else. musl-gcc cannot link a static PIE.
-MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null)
-KERNEL_HEADERS = -idirafter /usr/include $(MULTIARCH:%=-idirafter /usr/include/%)
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+KERNEL_HEADERS := -idirafter /usr/include $(MULTIARCH:%=-idirafter /usr/include/%)
 
-musl_cc     = $(MUSL_CC) $(COMMON) $(KERNEL_HEADERS) $(CFLAGS) $(HARDEN) $(SECTIONS) -fno-pie
-glibc_cc    = $(CC) $(COMMON) $(CFLAGS) $(HARDEN) $(SECTIONS) -D_FORTIFY_SOURCE=2 -fPIE
-asan_cc     = $(CC) $(COMMON) -O1 -g $(SANITIZE)
-fuzz_cc     = $(CLANG) $(COMMON) -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
+# Sanitizers make gcc warn of paths that cannot be taken: no errors there.
+musl_cc  = $(MUSL_CC) $(COMMON) $(KERNEL_HEADERS) $(CFLAGS) $(HARDEN) $(SECTIONS) -fno-pie
+glibc_cc = $(CC) $(COMMON) $(CFLAGS) $(HARDEN) $(FORTIFY) $(SECTIONS) -fPIE
+asan_cc  = $(CC) $(COMMON) -Wno-error -O1 -g $(SANITIZE)
+fuzz_cc  = $(CLANG) $(COMMON) -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
 TEST_FLAGS := -I. -Itests
+
+# V=1 shows whole commands.
+q = $(if $(V),,@echo "  $(1)	$@";)
 
 NPROC := $(shell nproc 2>/dev/null || echo 1)
 # Parallel, unless the caller chose a number of jobs.
-SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(NPROC))
+JOBS = --no-print-directory $(if $(V),,-s) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(NPROC))
 
 UNIT_BIN := $(UNIT_SRC:%.c=build/glibc/%)
 HOST_BIN := $(HOST_SRC:%.c=build/glibc/%)
@@ -67,8 +72,8 @@ BENCH    := build/bench/bench build/bench/nothing
 MAN      := $(MAN_SRC:man/%.scd=build/man/%)
 COMPLETIONS := $(addprefix build/completions/,pale.bash _pale pale.fish)
 
-.PHONY: all try test lint bench fuzz man completions install clean help \
-	check-unit check-asan check-valgrind run-tests run-fuzz
+.PHONY: all try test lint format bench fuzz man completions install clean help \
+	check-unit check-asan check-valgrind run-tests
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
@@ -76,25 +81,25 @@ COMPLETIONS := $(addprefix build/completions/,pale.bash _pale pale.fish)
 all: build/pale build/pale-verbs ## build both programs (default)
 
 build/pale: $(RUN_SRC:src/%.c=build/musl/%.o)
-	$(musl_cc) -static -no-pie $(LINK) -o $@ $^
+	$(call q,LD) $(musl_cc) -static -no-pie $(LINK) -o $@ $^
 
 build/pale-verbs: build/glibc/cli/verbs-main.o build/glibc/libpale.a
-	$(glibc_cc) -static-pie $(LINK) -o $@ $^ -ljansson
+	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -o $@ $^ -ljansson
 
 # One rule for objects, one for the archive of all that is not a main(), and
 # one for the programs under tests/, in each flavour.
 define flavour
 build/$(1)/%.o: src/%.c Makefile
 	@mkdir -p $$(@D)
-	$$($(1)_cc) -MMD -MP -c -o $$@ $$<
+	$$(call q,CC) $$($(1)_cc) -MMD -MP -c -o $$@ $$<
 
 build/$(1)/libpale.a: $(LIB_SRC:src/%.c=build/$(1)/%.o)
 	@rm -f $$@
-	$(AR) rcs $$@ $$^
+	$$(call q,AR) $(AR) rcs $$@ $$^
 
 build/$(1)/tests/%: tests/%.c build/$(1)/libpale.a
 	@mkdir -p $$(@D)
-	$$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< build/$(1)/libpale.a $(2) -ljansson
+	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< build/$(1)/libpale.a $(2) -ljansson
 endef
 $(eval $(call flavour,musl))
 $(eval $(call flavour,glibc,-pie))
@@ -103,12 +108,12 @@ $(eval $(call flavour,fuzz,-fsanitize=fuzzer))
 
 try: ## install what is missing, build, and show a small tour
 	@tools/deps try
-	@$(SUBMAKE) all
+	@$(MAKE) $(JOBS) all
 	@tools/try build/pale
 
 test: ## install what is missing, build, and run every test (TESTS=pattern selects)
 	@tools/deps test
-	@$(SUBMAKE) run-tests
+	@$(MAKE) $(JOBS) run-tests
 
 run-tests: all man $(UNIT_BIN) $(HOST_BIN) $(ASAN_BIN)
 	@TESTS='$(TESTS)' tools/runtests unit asan valgrind sim cli live
@@ -126,29 +131,32 @@ lint: ## format, size, layers, banned functions, cppcheck, spelling
 	@tools/deps lint
 	@tools/lint
 
+format: ## lay out every C file as .clang-format says
+	@clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch] bench/*.c)
+
 bench: ## pale against bwrap and bare fork+exec (BENCH_FLAGS=--check to judge)
 	@tools/deps bench
-	@$(SUBMAKE) all $(BENCH)
+	@$(MAKE) $(JOBS) all $(BENCH)
 	@build/bench/bench $(BENCH_FLAGS) build/pale build/bench/nothing
 
 build/bench/bench: bench/bench.c Makefile
 	@mkdir -p $(@D)
-	$(glibc_cc) -o $@ $<
+	$(call q,CC) $(glibc_cc) -o $@ $<
 
 build/bench/nothing: bench/nothing.c Makefile
 	@mkdir -p $(@D)
-	$(musl_cc) -static -no-pie $(LINK) -o $@ $<
+	$(call q,CC) $(musl_cc) -static -no-pie $(LINK) -o $@ $<
 
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@tools/deps fuzz
-	@$(SUBMAKE) $(FUZZ_BIN)
+	@$(MAKE) $(JOBS) $(FUZZ_BIN)
 	@tools/runfuzz $(FUZZ_SECONDS) $(FUZZ_BIN)
 
 man: $(MAN) ## manual pages, into build/man
 
 build/man/%: man/%.scd
 	@mkdir -p $(@D)
-	scdoc <$< >$@
+	$(call q,MAN) scdoc <$< >$@
 
 completions: $(COMPLETIONS) ## shell completions, into build/completions
 
@@ -157,7 +165,7 @@ build/completions/_pale: dialect := zsh
 build/completions/pale.fish: dialect := fish
 $(COMPLETIONS): build/pale-verbs
 	@mkdir -p $(@D)
-	build/pale-verbs completions $(dialect) >$@
+	$(call q,GEN) build/pale-verbs completions $(dialect) >$@
 
 install: all man completions ## into $(DESTDIR)$(PREFIX)
 	install -Dm755 -s build/pale $(DESTDIR)$(PREFIX)/bin/pale

@@ -104,6 +104,13 @@ void tap_note(const char *fmt, ...)
 	fflush(stdout);
 }
 
+bool tap_on_valgrind(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+
+	return preload && strstr(preload, "vgpreload");
+}
+
 int tap_done(void)
 {
 	printf("1..%u\n", tap_count);

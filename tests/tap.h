@@ -21,4 +21,7 @@ bool tap_eq_str(const char *got, const char *want, const char *fmt, ...) TAP_PRI
 bool tap_eq_int(long long got, long long want, const char *fmt, ...) TAP_PRINTF(3);
 void tap_skip(const char *fmt, ...) TAP_PRINTF(1); /* counts as one test; FMT is the reason */
 void tap_note(const char *fmt, ...) TAP_PRINTF(1); /* a comment line */
+/* Valgrind 3.19 answers ENOSYS to openat2 and pidfd_open, and runs vfork as
+ * fork: what needs these is left to the sanitizers. */
+bool tap_on_valgrind(void);
 int tap_done(void); /* prints the plan; 1 when a test failed or none ran, else 0 */

@@ -4,7 +4,8 @@
  *
  * Feeds dispatch, help, completions and the test that holds them and the
  * manual together. A verb with sub-verbs ("commands register") has a row for
- * each, its name holding the blank.
+ * each, its name holding the blank; the first row of such a family is what its
+ * bare first word means.
  */
 #pragma once
 #include <stdbool.h>
@@ -12,12 +13,70 @@
 
 #include "base/opt.h"
 
-enum verb_group { GROUP_RUN, GROUP_REVIEW, GROUP_POLICY, GROUP_SESSIONS, GROUP_HISTORY, GROUP_SETUP, GROUP_COUNT_ };
+enum verb_group {
+	GROUP_RUN,
+	GROUP_REVIEW,
+	GROUP_POLICY,
+	GROUP_SESSIONS,
+	GROUP_HISTORY,
+	GROUP_SETUP,
+	GROUP_COUNT_
+};
+
+/* The index in verbs[]. */
+enum verb_id {
+	VERB_RUN,
+	VERB_COMMANDS_LIST,
+	VERB_COMMANDS_SHOW,
+	VERB_COMMANDS_REGISTER,
+	VERB_COMMANDS_UNREGISTER,
+	VERB_SANDBOX_LIST,
+	VERB_SANDBOX_INSPECT,
+	VERB_CONFIG_SHOW,
+	VERB_CONFIG_CHECK,
+	VERB_CONFIG_KEYS,
+	VERB_TRUST,
+	VERB_INIT,
+	VERB_COMPLETIONS,
+	VERB_VERSION,
+	VERB_HELP,
+	VERB_COUNT_
+};
+
+/* What an option is, over all verbs. OPT_DIM + dim: a dimension of the spec. */
+enum opt_id {
+	OPT_HELP,
+	OPT_JSON,
+	OPT_WORKSPACE,
+	OPT_PRESET,
+	OPT_SETENV,
+	OPT_ALLOW_DEGRADED,
+	OPT_ENGINE,
+	OPT_STAGED,
+	OPT_DIRECT,
+	OPT_EXPLAIN,
+	OPT_RESULT,
+	OPT_NAMES,
+	OPT_SANDBOX,
+	OPT_DESCRIPTION,
+	OPT_FORCE,
+	OPT_DETECT,
+	OPT_DRY_RUN,
+	OPT_ORIGIN,
+	OPT_SHOW,
+	OPT_REVOKE,
+	OPT_YES,
+	OPT_COUNT_,
+	OPT_DIM = OPT_COUNT_,
+};
+
+#define VERB_ANY (-1)
 
 struct verb {
 	const char *name;
 	enum verb_group group;
 	const char *operands; /* "NAME [ARGS…]" for the usage line, or "" */
+	int min, max;         /* how many operands; max may be VERB_ANY */
 	const char *summary;  /* one line, no full stop */
 	const char *details;  /* paragraphs for --help, may be NULL */
 	const char *examples; /* "pale …" lines, may be NULL */
@@ -25,10 +84,13 @@ struct verb {
 	bool on_run_path;     /* lives in `pale` itself */
 };
 
-extern const struct verb verbs[];
-extern const size_t verbs_len;
+extern const struct verb verbs[VERB_COUNT_];
 
 /* The verb that ARGV begins with, longest name first; *ret_words is how many
  * words its name took. NULL: none. */
 const struct verb *verb_find(int argc, char **argv, int *ret_words);
+/* Do A and B share their first word? */
+bool verb_is_kin(const struct verb *a, const struct verb *b);
 const char *verb_group_title(enum verb_group group);
+/* The value that OPTION takes, when it is one of a few: NULL-terminated, or NULL. */
+const char *const *verb_option_choices(const struct opt *option);

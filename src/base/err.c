@@ -8,14 +8,10 @@
 #include <string.h>
 
 static const char *const code_names[] = {
-	[ERR_SYSTEM] = "system",
-	[ERR_USAGE] = "usage",
-	[ERR_CONFIG] = "config",
-	[ERR_POLICY] = "policy",
-	[ERR_TRUST] = "trust",
-	[ERR_UNSUPPORTED] = "unsupported",
-	[ERR_NOT_FOUND] = "not_found",
-	[ERR_NOT_EXECUTABLE] = "not_executable",
+	[ERR_SYSTEM] = "system",       [ERR_USAGE] = "usage",
+	[ERR_CONFIG] = "config",       [ERR_POLICY] = "policy",
+	[ERR_TRUST] = "trust",         [ERR_UNSUPPORTED] = "unsupported",
+	[ERR_NOT_FOUND] = "not_found", [ERR_NOT_EXECUTABLE] = "not_executable",
 };
 
 int err_set(struct err *err, enum err_code code, int r, const char *fmt, ...)
@@ -53,18 +49,18 @@ int err_sys(struct err *err, int r, const char *fmt, ...)
 
 int err_wrap(struct err *err, int r, const char *fmt, ...)
 {
-	char old[sizeof(err->message)];
+	struct err old;
 	va_list ap;
 	size_t len;
 
 	if (!err)
 		return r;
-	memcpy(old, err->message, sizeof(old));
+	old = *err;
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
 	len = strlen(err->message);
-	snprintf(err->message + len, sizeof(err->message) - len, ": %s", old);
+	snprintf(err->message + len, sizeof(err->message) - len, ": %s", old.message);
 	return r;
 }
 

@@ -13,6 +13,7 @@ static inline void fd_closep(int *fd)
 	*fd = fd_close(*fd);
 }
 
-int fd_write_all(int fd, const void *data, size_t len); /* 0 or -errno; EINTR and short writes handled */
+int fd_write_all(int fd, const void *data,
+		 size_t len); /* 0 or -errno; EINTR and short writes handled */
 /* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */
 int fd_read_all(int fd, size_t max, struct str *ret_text);

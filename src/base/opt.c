@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* One pass over an argv. Operands are gathered in place, at argv[kept]. */
+/* One pass over an argv. Operands are gathered in place, in front. */
 struct scan {
 	const struct opt_table *table;
 	int argc;
@@ -79,6 +79,17 @@ static int parse_long(struct scan *scan, const char *name)
 	return scan->set(opt, value, scan->data, scan->err);
 }
 
+static int refuse_short(const struct scan *scan, const char *letters)
+{
+	size_t len = strcspn(letters, "=");
+	int r;
+
+	r = err_set(scan->err, ERR_USAGE, -EINVAL, "unknown option -%.*s", (int)len, letters);
+	if (find_long(scan->table, letters, len))
+		return err_hint(scan->err, r, "did you mean --%.*s?", (int)len, letters);
+	return r;
+}
+
 static int parse_short(struct scan *scan, const char *letters)
 {
 	for (; *letters; letters++) {
@@ -87,8 +98,7 @@ static int parse_short(struct scan *scan, const char *letters)
 		int r;
 
 		if (!opt)
-			return err_set(scan->err, ERR_USAGE, -EINVAL, "unknown option -%.*s",
-				       (int)strcspn(letters, "="), letters);
+			return refuse_short(scan, letters);
 		if (opt->metavar && letters[1])
 			value = letters + 1;
 		else if (opt->metavar && scan->at < scan->argc)
@@ -132,6 +142,8 @@ int opt_parse(const struct opt_table *table, int argc, char **argv, opt_set_fn *
 		if (r < 0)
 			return r;
 	}
+	if (args.len + 1 < argc)
+		args.operands[args.len] = NULL;
 	*ret_args = args;
 	return 0;
 }

@@ -31,9 +31,9 @@ struct opt_table {
 };
 
 struct opt_args {
-	char **operands; /* borrowed from argv */
+	char **operands; /* in argv, which is rearranged; ends with NULL */
 	int len;
-	int dashdash;    /* index in operands where `--` stood, -1 when absent */
+	int dashdash; /* index in operands where `--` stood, -1 when absent */
 };
 
 typedef int opt_set_fn(const struct opt *opt, const char *value, void *data, struct err *err);

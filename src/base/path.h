@@ -28,7 +28,8 @@ int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode);
 int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode);
 
 /* mkdir -p beneath DIRFD, following no symlink, component by component. A
- * ".." is refused (-EXDEV); "" and "." are DIRFD itself. Returns an O_PATH descriptor of the last directory, or -errno. */
+ * ".." is refused (-EXDEV); "" and "." are DIRFD itself.
+ * Returns an O_PATH descriptor of the last directory, or -errno. */
 int path_mkdir_beneath(int dirfd, const char *relative, mode_t mode);
 
 /* The absolute, symlink-free name of an open directory or file. -ENOENT: it

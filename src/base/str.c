@@ -144,17 +144,18 @@ size_t str_utf8_next(const char *text, size_t len, uint32_t *ret_char)
 	if (len == 0)
 		return 0;
 	if (p[0] < 0x80)
-		n = 1, c = p[0];
+		n = 1;
 	else if ((p[0] & 0xe0) == 0xc0)
-		n = 2, c = p[0] & 0x1f;
+		n = 2;
 	else if ((p[0] & 0xf0) == 0xe0)
-		n = 3, c = p[0] & 0x0f;
+		n = 3;
 	else if ((p[0] & 0xf8) == 0xf0)
-		n = 4, c = p[0] & 0x07;
+		n = 4;
 	else
 		return 0;
 	if (n > len)
 		return 0;
+	c = n == 1 ? p[0] : p[0] & (0x7fu >> n);
 	for (size_t i = 1; i < n; i++) {
 		if ((p[i] & 0xc0) != 0x80)
 			return 0;
@@ -172,9 +173,9 @@ static bool is_deceptive(uint32_t c)
 	static const struct {
 		uint32_t first, last;
 	} ranges[] = {
-		{0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad}, {0x061c, 0x061c},
-		{0x200b, 0x200b},   {0x200e, 0x200f},   {0x2028, 0x202e}, {0x2060, 0x206f},
-		{0xfeff, 0xfeff},   {0xfff9, 0xfffb},   {0xe0000, 0xe007f},
+		{0x0000, 0x001f}, {0x007f, 0x009f}, {0x00ad, 0x00ad},   {0x061c, 0x061c},
+		{0x200b, 0x200b}, {0x200e, 0x200f}, {0x2028, 0x202e},   {0x2060, 0x206f},
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
 	};
 
 	for (size_t i = 0; i < array_len(ranges); i++)

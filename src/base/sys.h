@@ -1,16 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sys - kernel calls and constants that libc does not wrap, or that the
- * oldest supported headers (Linux 6.1) do not name. Each returns a value >= 0
- * or -errno.
+ * sys - kernel calls that a C library does not wrap, and constants that the
+ * oldest supported headers (Linux 6.1) do not name. Each returns a value of 0
+ * or more, or -errno.
  */
 #pragma once
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/mount.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static inline long sys_result(long r)
+#ifndef LANDLOCK_SCOPE_SIGNAL
+#define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
+#endif
+#define SYS_AT_RECURSIVE 0x8000
+#define SYS_MNT_DETACH	 2
+#define SYS_MS_REC	 16384
+#define SYS_MS_PRIVATE	 (1 << 18)
+
+/* The extensible structs in the shape that we use: the kernel takes the size. */
+struct sys_clone_args {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid,
+		set_tid_size, cgroup;
+};
+struct sys_landlock_ruleset {
+	uint64_t handled_access_fs, handled_access_net, scoped;
+};
+
+static inline int sys_result(long r)
 {
-	return r < 0 ? -errno : r;
+	return r < 0 ? -errno : (int)r;
+}
+static inline int sys_clone3(const struct sys_clone_args *args)
+{
+	return sys_result(syscall(SYS_clone3, args, sizeof(*args)));
+}
+static inline int sys_open_tree(int dirfd, const char *path, unsigned flags)
+{
+	return sys_result(syscall(SYS_open_tree, dirfd, path, flags | OPEN_TREE_CLOEXEC));
+}
+/* Both ends by descriptor: names are resolved once, when they are opened. */
+static inline int sys_move_mount(int from, int to)
+{
+	return sys_result(syscall(SYS_move_mount, from, "", to, "",
+				  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
+}
+static inline int sys_mount_setattr(int fd, unsigned flags, const struct mount_attr *attr)
+{
+	return sys_result(
+		syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH | flags, attr, sizeof(*attr)));
+}
+static inline int sys_fsopen(const char *type)
+{
+	return sys_result(syscall(SYS_fsopen, type, FSOPEN_CLOEXEC));
+}
+static inline int sys_fsconfig(int fd, unsigned cmd, const char *key, const char *value)
+{
+	return sys_result(syscall(SYS_fsconfig, fd, cmd, key, value, 0));
+}
+static inline int sys_fsmount(int fd, unsigned attr)
+{
+	return sys_result(syscall(SYS_fsmount, fd, FSMOUNT_CLOEXEC, attr));
+}
+static inline int sys_pivot_root(const char *new_root, const char *put_old)
+{
+	return sys_result(syscall(SYS_pivot_root, new_root, put_old));
+}
+static inline int sys_umount(const char *path, int flags)
+{
+	return sys_result(syscall(SYS_umount2, path, flags));
+}
+static inline int sys_make_private(const char *path)
+{
+	return sys_result(
+		syscall(SYS_mount, "none", path, NULL, SYS_MS_REC | SYS_MS_PRIVATE, NULL));
+}
+static inline int sys_pidfd_send_signal(int pidfd, int sig)
+{
+	return sys_result(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));
+}
+static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
+{
+	return sys_result(syscall(SYS_close_range, first, last, flags));
+}
+static inline int sys_landlock_create_ruleset(const struct sys_landlock_ruleset *attr, size_t size,
+					      unsigned flags)
+{
+	return sys_result(syscall(SYS_landlock_create_ruleset, attr, size, flags));
+}
+static inline int sys_landlock_restrict_self(int ruleset)
+{
+	return sys_result(syscall(SYS_landlock_restrict_self, ruleset, 0));
 }

@@ -69,10 +69,11 @@ struct key {
 	enum key_type type;
 	const char *const *choices; /* NULL-terminated, for KEY_CHOICE(S) */
 	uint64_t min, max;          /* for numbers */
-	const char *def;            /* as it would be written; NULL: unset */
+	const char *def;            /* TOML, in a command's spec table; NULL: unset */
 	const char *help;           /* one line, no full stop */
 	unsigned where;             /* KEY_SYSTEM | … */
-	const char *option;         /* spec keys: the option of `pale run` */
+	const char *option;         /* spec keys: the option of `pale run`, without dashes */
+	const char *flag;           /* the same as typed: "--network" */
 	const char *metavar;
 };
 

@@ -44,7 +44,10 @@ struct setting {
 
 /* Load what exists. A path may be NULL. A file that others can write, that
  * belongs to neither root nor the caller, that is no regular file or larger
- * than CONFIG_MAX_BYTES is refused. */
+ * than CONFIG_MAX_BYTES is refused, and so is a workspace file that is a
+ * symbolic link: what it points to would not be protected from the command.
+ * When root runs in somebody's checkout, a workspace file of the folder's owner
+ * is accepted. */
 int config_load(const char *system_file, const char *user_file, const char *workspace_file,
 		struct config *ret, struct err *err);
 /* Check one file as LAYER, for `pale config check FILE`. */
@@ -58,5 +61,9 @@ bool config_get_at(const struct config *config, enum layer layer, const char *co
 /* The keys of a table over all layers, sorted, once each. */
 int config_names(const struct config *config, const char *const *path, struct strv *ret);
 
-/* "FILE:LINE" or "FILE", for messages. Static buffer of the caller. */
+/* "FILE:LINE" or "FILE", for messages, in BUF. The beginning of a long path is
+ * left out. */
+#define ORIGIN_TEXT_MAX 256
 const char *origin_text(const struct origin *origin, char *buf, size_t size);
+/* Put "FILE:LINE:COLUMN: " of a setting in front of what ERR says. */
+int setting_error(const struct setting *setting, int r, struct err *err);

@@ -7,7 +7,9 @@
  *   toml-number.c numbers and date-times
  *   toml-value.c  values, arrays, inline tables, dotted keys
  *   toml-parse.c  lines and headers
- *   toml-edit.c   set, and what both edits share; toml-unset.c; toml-quote.c
+ *   toml-edit.c   set, and what the two edits share
+ *   toml-unset.c  unset
+ *   toml-quote.c  strings and keys as TOML source
  */
 #pragma once
 #include "base/err.h"
@@ -18,7 +20,7 @@ enum toml_segment_kind {
 	TOML_SEGMENT_BLANK,   /* with its newline, like all that follow */
 	TOML_SEGMENT_COMMENT, /* a line with nothing else */
 	TOML_SEGMENT_HEADER,
-	TOML_SEGMENT_ENTRY,   /* a key/value expression, perhaps of several lines */
+	TOML_SEGMENT_ENTRY, /* a key/value expression, perhaps of several lines */
 };
 
 struct toml_segment {
@@ -82,7 +84,7 @@ static inline struct toml_pos toml_pos_at(const struct toml_parser *p, size_t at
 /* toml-lex.c; all return 0 or -errno with err and ret_pos set */
 int toml_fail(struct toml_parser *p, size_t at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-int toml_lex_check(struct toml_parser *p); /* UTF-8, control characters, line ends */
+int toml_lex_check(struct toml_parser *p);       /* UTF-8, control characters, line ends */
 size_t toml_utf8_len(const char *s, size_t len); /* of the first character; 0: not UTF-8 */
 void toml_lex_blanks(struct toml_parser *p);
 bool toml_lex_newline(struct toml_parser *p); /* false: there is none here */
@@ -91,9 +93,8 @@ int toml_lex_keys(struct toml_parser *p);     /* a dotted key, to p->keys */
 int toml_lex_string(struct toml_parser *p, const char **ret_bytes, size_t *ret_len);
 bool toml_is_bare(char c);
 
-/* toml-number.c: numbers and date-times, booleans, and hints for the rest */
+/* toml-number.c: booleans, numbers and date-times */
 int toml_lex_plain(struct toml_parser *p, struct toml_value *value);
-bool toml_time_read(const char *s, size_t len, struct toml_value *value); /* false: malformed */
 
 /* toml-value.c */
 int toml_parse_value(struct toml_parser *p, struct toml_value *value);
@@ -110,9 +111,22 @@ void toml_parser_init(struct toml_parser *p, struct toml *doc, struct toml_pos *
 
 /* toml-edit.c */
 struct str;
-bool toml_is_below(const struct toml_value *value, const struct toml_value *ancestor);
+struct toml_place {
+	const struct toml_value *table; /* the deepest table of the path that exists */
+	size_t depth;                   /* number of keys that lead to it */
+	const struct toml_value
+		*base; /* the deepest one that is not FROM_DOTTED: it owns the bytes */
+	size_t base_depth;
+	const struct toml_entry *entry; /* the whole path, when it exists */
+};
+
+int toml_locate(const struct toml *doc, const char *const *path, size_t n,
+		struct toml_place *ret_place, struct err *err);
 int toml_replace_text(struct toml *doc, const struct str *text, struct err *err);
-/* Append PATH as a dotted key. */
-int toml_path_quote(struct str *out, const char *const *path, size_t n);
-/* "x.y" for messages. */
-int toml_edit_fail(struct err *err, int r, const char *const *path, size_t n, const char *what);
+bool toml_is_below(const struct toml_value *value, const struct toml_value *ancestor);
+/* err: "'x.y' WHAT". */
+int toml_edit_fail(struct err *err, int r, const char *const *path, size_t n, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* toml-quote.c */
+int toml_path_quote(struct str *out, const char *const *path, size_t n); /* as a dotted key */

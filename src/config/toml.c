@@ -10,7 +10,7 @@
 /* One block holds the text and, for any ordinary file, the whole tree. */
 int toml_new(const char *text, size_t len, struct toml **ret_doc)
 {
-	size_t room = len < 1024 ? 8192 : len < 16384 ? len * 8 : 128 * 1024;
+	size_t room = len < 8192 ? 4096 + len * 24 : 200 * 1024;
 	struct toml *doc = calloc(1, sizeof(*doc));
 	struct toml_block *block = malloc(sizeof(*block) + room + len + 1);
 
@@ -186,7 +186,7 @@ int toml_add_segment(struct toml *doc, enum toml_segment_kind kind, size_t start
 		     struct toml_value *node)
 {
 	if (doc->segments_len == doc->segments_cap) {
-		size_t cap = doc->segments_cap ? doc->segments_cap * 2 : 32;
+		size_t cap = doc->segments_cap ? doc->segments_cap * 2 : doc->len / 16 + 8;
 		struct toml_segment *segments = toml_alloc(doc, cap * sizeof(*segments));
 
 		if (!segments)
@@ -218,16 +218,11 @@ const struct toml_value *toml_get(const struct toml_value *table, const char *ke
 const char *toml_type_name(enum toml_type type)
 {
 	static const char *const names[] = {
-		[TOML_STRING] = "string",
-		[TOML_INTEGER] = "integer",
-		[TOML_FLOAT] = "float",
-		[TOML_BOOL] = "boolean",
-		[TOML_DATETIME] = "date-time",
-		[TOML_DATETIME_LOCAL] = "local date-time",
-		[TOML_DATE_LOCAL] = "local date",
-		[TOML_TIME_LOCAL] = "local time",
-		[TOML_ARRAY] = "array",
-		[TOML_TABLE] = "table",
+		[TOML_STRING] = "string",         [TOML_INTEGER] = "integer",
+		[TOML_FLOAT] = "float",           [TOML_BOOL] = "boolean",
+		[TOML_DATETIME] = "date-time",    [TOML_DATETIME_LOCAL] = "local date-time",
+		[TOML_DATE_LOCAL] = "local date", [TOML_TIME_LOCAL] = "local time",
+		[TOML_ARRAY] = "array",           [TOML_TABLE] = "table",
 	};
 
 	return names[type];
@@ -241,7 +236,8 @@ int toml_print(const struct toml *doc, struct str *out)
 	for (size_t i = 0; i < doc->segments_len; i++) {
 		const struct toml_segment *segment = &doc->segments[i];
 
-		r = str_append_bytes(out, doc->text + segment->start, segment->end - segment->start);
+		r = str_append_bytes(out, doc->text + segment->start,
+				     segment->end - segment->start);
 		if (r < 0) {
 			str_truncate(out, len);
 			return r;

@@ -49,9 +49,9 @@ struct toml_pos {
 struct toml_time {
 	unsigned short year;
 	unsigned char month, day, hour, minute;
-	unsigned char second;      /* 60 in a leap second */
-	short offset;              /* minutes east of UTC */
-	unsigned int nanosecond;   /* further digits are dropped */
+	unsigned char second;    /* 60 in a leap second */
+	short offset;            /* minutes east of UTC */
+	unsigned int nanosecond; /* further digits are dropped */
 };
 
 /* How a table or an array came to be: decides what may still be added. */

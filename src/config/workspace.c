@@ -172,18 +172,22 @@ struct walk {
 	char *git_root; /* the nearest, once seen */
 };
 
-/* 1: NAME is in the folder. A pale.toml in a refused folder is an error if it
- * is ours or root's. */
-static int walk_has(struct walk *w, int fd, const char *name, const char *why, struct err *err)
+/* 1: NAME is in the folder and that can be a workspace. A pale.toml in one that
+ * cannot is an error if it is ours or root's. */
+static int walk_has(struct walk *w, int fd, const char *name, struct err *err)
 {
+	const char *why;
 	struct stat st;
+	int r;
 
 	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		if (errno == ENOENT)
+		r = -errno;
+		if (r == -ENOENT)
 			return 0;
-		err_sys(err, -errno, "look for %s in %s", name, w->dir);
-		return err_hint(err, -errno, "use --workspace DIR");
+		err_sys(err, r, "look for %s in %s", name, w->dir);
+		return err_hint(err, r, "use --workspace DIR");
 	}
+	why = refusal(w->dir, w->user);
 	if (!why)
 		return 1;
 	if (strcmp(name, "pale.toml") == 0 && (st.st_uid == 0 || st.st_uid == w->user->uid)) {
@@ -200,16 +204,14 @@ static int walk_has(struct walk *w, int fd, const char *name, const char *why, s
 static int walk_visit(struct walk *w, struct err *err)
 {
 	_cleanup_(fd_closep) int fd = open(w->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *why;
 	int r;
 
 	if (fd < 0)
 		return err_sys(err, -errno, "open folder %s", w->dir);
-	why = refusal(w->dir, w->user);
-	r = walk_has(w, fd, "pale.toml", why, err);
+	r = walk_has(w, fd, "pale.toml", err);
 	if (r != 0 || w->git_root)
 		return r;
-	r = walk_has(w, fd, ".git", why, err);
+	r = walk_has(w, fd, ".git", err);
 	if (r <= 0)
 		return r;
 	w->git_root = strdup(w->dir);

@@ -48,12 +48,13 @@ struct site {
 	uid_t workspace_uid;
 	gid_t workspace_gid;
 	char *cwd;
-	char *home;        /* NULL: unknown */
-	char *user_name;   /* NULL: unknown */
-	struct strv toolchains; /* existing toolchain folders, absolute */
-	struct site_path *paths;
+	char *home;      /* NULL: unknown */
+	char *user_name; /* NULL: unknown */
+	struct site_path *toolchains; /* those that exist */
+	size_t toolchains_len;
+	struct site_path *paths;      /* one for each path that the spec names */
 	size_t paths_len;
-	struct strv env;   /* the caller's environment */
+	struct strv env;              /* the caller's environment */
 };
 
 /* Looks up every path of SPEC. A rule inside the workspace that leads out of

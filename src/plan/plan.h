@@ -21,29 +21,30 @@ struct resolved;
 struct site;
 
 enum op_kind {
-	OP_ROOT,       /* an empty tmpfs that becomes the root */
-	OP_ROOT_BIND,  /* the host's root becomes the root */
-	OP_SCRATCH,    /* the one tmpfs behind every private folder; `size` bytes */
-	OP_DIR,        /* make folder `dst` in the root */
-	OP_SYMLINK,    /* `dst` -> `src` */
-	OP_BIND,       /* host's `src` at `dst` */
-	OP_PRIVATE,    /* a folder of the scratch at `dst`, with `mode` */
-	OP_OVERLAY,    /* `src` at `dst`, writes go to the scratch */
-	OP_PIN,        /* `dst` onto itself, so that it cannot be renamed */
-	OP_HIDE,       /* nothing to see at `dst` any more */
-	OP_PROC,       /* a procfs of the new pid namespace */
-	OP_PROC_BIND,  /* the host's /proc, read-only */
-	OP_DEVICE,     /* device node `dst` */
-	OP_DEVPTS,
-	OP_READONLY,   /* make what is mounted at `dst` read-only; binds it first if need be */
+	OP_ROOT,         /* an empty tmpfs of `size` bytes becomes the root */
+	OP_ROOT_BIND,    /* the host's root becomes the root */
+	OP_TMPFS,        /* a tmpfs of its own at `dst` */
+	OP_AUX,          /* our own folder: what hides, and the layers of overlays */
+	OP_DIR,          /* a folder `dst` with `mode` */
+	OP_SYMLINK,      /* `dst` -> `src` */
+	OP_BIND,         /* the host's `src` at `dst` */
+	OP_PRIVATE,      /* a writable folder of the root's own tmpfs, with `mode` */
+	OP_OVERLAY,      /* the host's `src` at `dst`; writes stay in our own folder */
+	OP_PIN,          /* `dst` onto itself, so that it cannot be renamed */
+	OP_HIDE,         /* nothing to see at `dst` */
+	OP_PROC,         /* a procfs of the new pid namespace */
+	OP_DEVICE,       /* the host's device node `dst` */
+	OP_DEVPTS,       /* terminals of our own */
+	OP_READONLY,     /* what is at `dst`, read-only from here on */
 	OP_LIMIT_USERNS, /* no user namespace inside */
-	OP_LOOPBACK,   /* bring the private loopback up */
-	OP_HOSTNAME,   /* `src` */
-	OP_KEYRING,    /* a fresh session keyring */
-	OP_NO_CORE,    /* RLIMIT_CORE 0 */
-	OP_SIGNAL_SCOPE, /* Landlock: signals reach the sandbox's own processes only */
-	OP_DROP_CAPS,  /* all capabilities, securebits locked */
+	OP_PIVOT,        /* enter the new root, let go of the old one */
+	OP_LOOPBACK,     /* bring the private loopback up */
+	OP_HOSTNAME,     /* `src` */
+	OP_KEYRING,      /* a fresh session keyring */
+	OP_NO_CORE,      /* no core dumps */
+	OP_DROP_CAPS,    /* every capability, for good */
 	OP_NO_NEW_PRIVS,
+	OP_SIGNAL_SCOPE, /* signals reach the sandbox's own processes only */
 	OP_KIND_COUNT_,
 };
 

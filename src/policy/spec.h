@@ -50,10 +50,10 @@ struct spec {
 	enum env env;
 	struct strv env_pass; /* names, or prefixes with a trailing `*` */
 
-	uint64_t tmpfs;      /* bytes */
-	uint64_t timeout;    /* ms */
-	uint64_t cpu;        /* ms */
-	uint64_t memory;     /* bytes */
+	uint64_t tmpfs;   /* bytes */
+	uint64_t timeout; /* ms */
+	uint64_t cpu;     /* ms */
+	uint64_t memory;  /* bytes */
 	uint64_t pids;
 	uint64_t disk;       /* bytes */
 	uint64_t max_output; /* bytes */
@@ -64,8 +64,10 @@ struct spec {
 typedef uint32_t dim_set;
 #define DIM_BIT(dim) ((dim_set)1 << (dim))
 
-void spec_init_bottom(struct spec *spec); /* the tightest: sealed, no limit set */
-void spec_init_top(struct spec *spec);    /* no boundary at all: what `off` means */
+/* The tightest choices, empty lists. Limits are only set when asked for, so
+ * none is: in the order of lattice.h this is not yet the least element. */
+void spec_init_bottom(struct spec *spec);
+void spec_init_top(struct spec *spec); /* no boundary at all: what `off` means */
 void spec_release(struct spec *spec);
 int spec_copy(struct spec *dst, const struct spec *src); /* replaces DST */
 
@@ -74,8 +76,10 @@ int spec_copy(struct spec *dst, const struct spec *src); /* replaces DST */
 bool spec_is_confined(const struct spec *spec);
 
 /* What the command may read or write outside of its scratch, as path rules,
- * the filesystem level included: workspace_only puts the workspace into
- * *ret_writable. Borrowed strings in freshly made vectors. */
+ * the filesystem level included: workspace_only puts the workspace into what is
+ * writable. What is writable is readable, too. Rules that paths_hidden takes
+ * away as a whole are left out, none covers another; hidden paths below a rule
+ * are the caller's to take away. *ret is overwritten with fresh copies. */
 int spec_readable(const struct spec *spec, struct strv *ret);
 int spec_writable(const struct spec *spec, struct strv *ret);
 
@@ -83,8 +87,16 @@ int spec_writable(const struct spec *spec, struct strv *ret);
 uint64_t *spec_limit(struct spec *spec, enum dim dim);
 const uint64_t *spec_limit_const(const struct spec *spec, enum dim dim);
 
-/* The value of one dimension, as it would be written in TOML. */
+/* The list of a dimension, or NULL for dimensions that hold none. */
+struct strv *spec_list(struct spec *spec, enum dim dim);
+const struct strv *spec_list_const(const struct spec *spec, enum dim dim);
+
+/* The value of one dimension, as it would be written in TOML. Nothing is
+ * appended for a limit, or for ports, that are not set. */
 int spec_print_dim(const struct spec *spec, enum dim dim, struct str *out);
-/* Is DIM at the value that means "not asked for"? */
+/* Is DIM at the value that means "not asked for": its key's default, an empty
+ * list, no limit? */
 bool spec_dim_is_default(const struct spec *spec, enum dim dim);
+/* An object with every dimension, under the names of the keys: choices as text,
+ * sizes and durations as in TOML, null for what is not set. */
 void spec_json(const struct spec *spec, const char *key, struct json *json);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench - what a sandbox costs, against bwrap and against none.
+ *
+ *     bench [--check] [--rounds N] [--spaced N] PALE NOTHING
+ *
+ * Every round runs each subject once, each round in another order, so that
+ * whatever else the machine does, and what a run leaves behind for the next
+ * one, falls on all alike. Only ratios of one run are judged, never times. The
+ * status is 0 unless a command failed or, with --check, a budget was missed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BWRAP "/usr/bin/bwrap"
+
+enum { SPACE_MS = 60, SLICE_MS = 1000, SLICES = 2, WORKERS_MAX = 1024 };
+
+struct subject {
+	const char *name;
+	char *argv[24];
+	uint64_t *ns; /* one per round */
+	uint64_t p50;
+	uint64_t p99;
+};
+
+enum { BARE, PALE, BWRAPPED, START, NOTHING, SUBJECTS };
+
+static struct subject subjects[SUBJECTS] = {
+	[BARE] = {.name = "fork+exec true", .argv = {"/bin/true"}},
+	[PALE] = {.name = "pale run -- true", .argv = {NULL, "run", "--", "true"}},
+	[BWRAPPED] = {.name = "bwrap true",
+		      .argv = {BWRAP, "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", "/tmp",
+			       "--proc", "/proc", "--dev", "/dev", "--die-with-parent",
+			       "--new-session", "true"}},
+	[START] = {.name = "pale run --help", .argv = {NULL, "run", "--help"}},
+	[NOTHING] = {.name = "musl, nothing", .argv = {NULL}},
+};
+
+static char base_dir[] = "/var/tmp/pale-bench-XXXXXX";
+static char home_var[sizeof(base_dir) + sizeof("HOME=/home")];
+static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, NULL};
+static int stderr_fd = -1; /* what the subjects complain about */
+static int missed;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static void clean_up(void)
+{
+	if (chdir("/") < 0 || nftw(base_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) < 0)
+		fprintf(stderr, "bench: %s is left: %s\n", base_dir, strerror(errno));
+}
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_ms(unsigned ms)
+{
+	nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
+}
+
+/* A fresh home and an empty workspace: no configuration, no repository. Not
+ * below /tmp, which the sandboxes replace. */
+static void make_workspace(void)
+{
+	const char *home = home_var + strlen("HOME=");
+
+	if (!mkdtemp(base_dir))
+		fail(base_dir);
+	atexit(clean_up);
+	snprintf(home_var, sizeof(home_var), "HOME=%s/home", base_dir);
+	if (mkdir(home, 0700) < 0)
+		fail(home);
+	if (chdir(base_dir) < 0 || mkdir("work", 0700) < 0 || chdir("work") < 0)
+		fail(base_dir);
+}
+
+static void subject_failed(const struct subject *s, int status)
+{
+	char text[4096];
+	ssize_t n = pread(stderr_fd, text, sizeof(text), 0);
+
+	fprintf(stderr, "bench: %s: %s %d\n%.*s", s->name, WIFEXITED(status) ? "exit" : "signal",
+		WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), n > 0 ? (int)n : 0,
+		text);
+}
+
+/* Run S once. 0 and its wall time, or -1 after saying why. */
+static int subject_run(const struct subject *s, uint64_t *ret_ns)
+{
+	static posix_spawn_file_actions_t actions;
+	static bool ready;
+	uint64_t begin;
+	int r, status;
+	pid_t pid;
+
+	if (!ready) {
+		posix_spawn_file_actions_init(&actions);
+		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+		posix_spawn_file_actions_adddup2(&actions, stderr_fd, 2);
+		ready = true;
+	}
+	begin = now_ns();
+	r = posix_spawn(&pid, s->argv[0], &actions, NULL, s->argv, environment);
+	if (r != 0) {
+		fprintf(stderr, "bench: %s: %s\n", s->argv[0], strerror(r));
+		return -1;
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			fail("waitpid");
+	*ret_ns = now_ns() - begin;
+	if (status == 0)
+		return 0;
+	subject_failed(s, status);
+	return -1;
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The same orders in every run of the program: random() is not seeded. */
+static void shuffle(struct subject **order, size_t count)
+{
+	for (size_t i = count - 1; i > 0; i--) {
+		size_t j = (size_t)random() % (i + 1);
+		struct subject *s = order[i];
+
+		order[i] = order[j];
+		order[j] = s;
+	}
+}
+
+/* Time COUNT subjects from the first on, ROUNDS times, SPACE ms between runs. */
+static void measure(size_t count, unsigned rounds, unsigned space)
+{
+	struct subject *order[SUBJECTS];
+
+	printf("\n%-20s %10s %10s   (%u rounds)\n", space ? "spaced by 60 ms" : "back to back",
+	       "p50", "p99", rounds);
+	for (size_t i = 0; i < count; i++) {
+		order[i] = &subjects[i];
+		subjects[i].ns = calloc(rounds, sizeof(uint64_t));
+		if (!subjects[i].ns)
+			fail("calloc");
+	}
+	for (unsigned round = 0; round < rounds; round++) {
+		shuffle(order, count);
+		for (size_t i = 0; i < count; i++) {
+			if (space)
+				sleep_ms(space);
+			if (subject_run(order[i], &order[i]->ns[round]) < 0)
+				exit(1);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct subject *s = &subjects[i];
+
+		qsort(s->ns, rounds, sizeof(*s->ns), compare_ns);
+		s->p50 = s->ns[rounds / 2];
+		s->p99 = s->ns[(uint64_t)rounds * 99 / 100];
+		free(s->ns);
+		printf("%-20s %7.3f ms %7.3f ms\n", s->name, (double)s->p50 / 1e6,
+		       (double)s->p99 / 1e6);
+	}
+}
+
+static void judge(const char *what, double ratio, const char *relation, double budget)
+{
+	bool ok = relation[0] == '<' ? ratio <= budget : ratio >= budget;
+
+	printf("  %-42s %6.2f   budget %s %.2f   %s\n", what, ratio, relation, budget,
+	       ok ? "ok" : "MISSED");
+	missed += !ok;
+}
+
+static double ratio(uint64_t a, uint64_t b)
+{
+	return (double)a / (double)b;
+}
+
+static void report_latency(unsigned rounds, unsigned spaced)
+{
+	const struct subject *pale = &subjects[PALE], *bwrap = &subjects[BWRAPPED];
+
+	measure(SUBJECTS, rounds, 0);
+	judge("pale / bwrap, p50, this release", ratio(pale->p50, bwrap->p50), "<=", 0.55);
+	judge("pale / bwrap, p50, with everything on", ratio(pale->p50, bwrap->p50), "<=", 0.60);
+	printf("  %-42s %6.2f\n", "pale / bwrap, p99", ratio(pale->p99, bwrap->p99));
+	judge("start of pale / nothing, p50", ratio(subjects[START].p50, subjects[NOTHING].p50),
+	      "<=", 2);
+
+	measure(BWRAPPED + 1, spaced, SPACE_MS);
+	judge("pale / bwrap, p50", ratio(pale->p50, bwrap->p50), "<=", 0.70);
+	printf("  %-42s %6.2f\n", "pale / bwrap, p99", ratio(pale->p99, bwrap->p99));
+}
+
+static int cpu_count(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+	return n < WORKERS_MAX ? n : WORKERS_MAX;
+}
+
+/* How many runs of S do N workers finish in one slice? */
+static uint64_t slice(const struct subject *s, int n, uint64_t *counts)
+{
+	uint64_t end = now_ns() + (uint64_t)SLICE_MS * 1000000, sum = 0;
+	pid_t pids[WORKERS_MAX];
+	bool failed = false;
+
+	for (int i = 0; i < n; i++) {
+		counts[i] = 0;
+		pids[i] = fork();
+		if (pids[i] < 0)
+			fail("fork");
+		if (pids[i] == 0) {
+			uint64_t ns;
+
+			for (; now_ns() < end; counts[i]++)
+				if (subject_run(s, &ns) < 0)
+					_exit(1);
+			_exit(0);
+		}
+	}
+	for (int i = 0; i < n; i++) {
+		int status = -1;
+
+		waitpid(pids[i], &status, 0);
+		failed |= status != 0;
+		sum += counts[i];
+	}
+	if (failed)
+		exit(1);
+	return sum;
+}
+
+static void report_throughput(void)
+{
+	uint64_t pale = 0, bwrap = 0, *counts;
+	int n = cpu_count();
+
+	counts = mmap(NULL, (size_t)n * sizeof(*counts), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (counts == MAP_FAILED)
+		fail("mmap");
+	fflush(stdout);
+	for (int i = 0; i < SLICES; i++) {
+		pale += slice(&subjects[PALE], n, counts);
+		bwrap += slice(&subjects[BWRAPPED], n, counts);
+	}
+	munmap(counts, (size_t)n * sizeof(*counts));
+
+	printf("\nsandboxes per second, %d worker%s\n", n, n == 1 ? "" : "s");
+	printf("%-20s %7.0f\n", "pale", (double)pale * 1000 / (SLICES * SLICE_MS));
+	printf("%-20s %7.0f\n", "bwrap", (double)bwrap * 1000 / (SLICES * SLICE_MS));
+	judge("pale / bwrap", ratio(pale, bwrap), ">=", 1.70);
+}
+
+static unsigned parse_count(const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*end || n < 1 || n > 1000000) {
+		fprintf(stderr, "bench: bad number of rounds: %s\n", text);
+		exit(2);
+	}
+	return (unsigned)n;
+}
+
+static char *absolute(const char *path)
+{
+	char *full = realpath(path, NULL);
+
+	if (!full)
+		fail(path);
+	return full;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"check", no_argument, NULL, 'c'},
+		{"rounds", required_argument, NULL, 'n'},
+		{"spaced", required_argument, NULL, 's'},
+		{0},
+	};
+	unsigned rounds = 300, spaced = 60;
+	bool check = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "cn:s:", options, NULL)) >= 0) {
+		if (c == 'c')
+			check = true;
+		else if (c == 'n')
+			rounds = parse_count(optarg);
+		else if (c == 's')
+			spaced = parse_count(optarg);
+		else
+			return 2;
+	}
+	if (argc - optind != 2) {
+		fprintf(stderr, "usage: bench [--check] [--rounds N] [--spaced N] PALE NOTHING\n");
+		return 2;
+	}
+	subjects[PALE].argv[0] = subjects[START].argv[0] = absolute(argv[optind]);
+	subjects[NOTHING].argv[0] = absolute(argv[optind + 1]);
+
+	stderr_fd = memfd_create("stderr", MFD_CLOEXEC);
+	if (stderr_fd < 0)
+		fail("memfd_create");
+	make_workspace();
+	report_latency(rounds, spaced);
+	report_throughput();
+	return check && missed ? 1 : 0;
+}

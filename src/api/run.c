@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "backend/local.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "plan/host.h"
+#include "policy/trust.h"
+
+/* Sorts by time: milliseconds, then chance. */
+static int make_id(struct run *run, struct err *err)
+{
+	unsigned char random[5];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return err_sys(err, -errno, "getrandom");
+	snprintf(run->id, sizeof(run->id), "%011llx-%02x%02x%02x%02x%02x",
+		 (unsigned long long)clock_wall_ms(), random[0], random[1], random[2], random[3],
+		 random[4]);
+	return 0;
+}
+
+static int no_such_command(const struct run *run, const char *name, struct err *err)
+{
+	static const char *const path[] = {"commands", NULL};
+	struct strv names = {0};
+	const char *near = NULL;
+
+	if (config_names(&run->context.config, path, &names) == 0)
+		near = str_nearest(name, (const char *const *)names.items, names.len);
+	err_set(err, ERR_USAGE, -ENOENT, "no command '%s'; to run the program: pale run -- %s", name,
+		name);
+	if (near)
+		err_hint(err, -ENOENT, "did you mean '%s'?", near);
+	strv_release(&names);
+	return -ENOENT;
+}
+
+/* Does the line say itself where its arguments go? */
+static bool places_arguments(const char *line)
+{
+	return strstr(line, "$@") || strstr(line, "$*") || strstr(line, "$1") || strstr(line, "${@") || strstr(line, "${1");
+}
+
+/* A shell line gets further arguments as "$@": as arguments, never as text. */
+static int command_argv(const struct command *command, char *const *args, struct strv *ret)
+{
+	int r = 0;
+
+	if (command->cmd) {
+		bool more = args && *args;
+
+		r = strv_add(ret, "/bin/sh");
+		if (r == 0)
+			r = strv_add(ret, "-c");
+		if (r == 0)
+			r = more && !places_arguments(command->cmd)
+				    ? strv_addf(ret, "%s \"$@\"", command->cmd)
+				    : strv_add(ret, command->cmd);
+		if (r == 0 && more)
+			r = strv_add(ret, command->name);
+	}
+	for (size_t i = 0; i < command->argv.len && r == 0; i++)
+		r = strv_add(ret, command->argv.items[i]);
+	for (; args && *args && r == 0; args++)
+		r = strv_add(ret, *args);
+	return r;
+}
+
+static int find_argv(struct run *run, const struct run_request *request, struct strv *ret,
+		     struct err *err)
+{
+	struct command command = {0};
+	int r;
+
+	if (!request->name) {
+		for (char *const *arg = request->args; *arg; arg++)
+			if (strv_add(ret, *arg) < 0)
+				return err_oom(err);
+		return 0;
+	}
+	r = command_find(&run->context.config, request->name, &command, err);
+	if (r == -ENOENT)
+		return no_such_command(run, request->name, err);
+	if (r < 0)
+		return r;
+	run->command = strdup(request->name);
+	r = run->command ? command_argv(&command, request->args, ret) : -ENOMEM;
+	command_release(&command);
+	return r < 0 ? err_oom(err) : 0;
+}
+
+static int make_plan(struct run *run, const struct strv *argv, struct err *err)
+{
+	const struct context *context = &run->context;
+	struct host host = {0};
+	struct site site = {0};
+	int r = host_probe(&host, err);
+
+	if (r == 0)
+		r = site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ,
+			       &site, err);
+	if (r == 0)
+		r = plan_compile(&run->resolved, &host, &site, argv->items, &run->plan, err);
+	site_release(&site);
+	host_release(&host);
+	return r;
+}
+
+int run_prepare(struct run *run, const struct run_request *request, struct err *err)
+{
+	const struct context *context = &run->context;
+	struct strv argv = {0};
+	int r;
+
+	r = make_id(run, err);
+	if (r == 0)
+		r = context_load(request->workspace, &run->context, err);
+	if (r == 0)
+		r = trust_check(&context->config, &context->workspace, &context->user, err);
+	if (r == 0)
+		r = find_argv(run, request, &argv, err);
+	if (r == 0)
+		r = spec_resolve(&context->config, request->name, &request->ask,
+				 &context->workspace, &context->user, &run->resolved, err);
+	if (r == 0)
+		r = make_plan(run, &argv, err);
+	strv_release(&argv);
+	return r;
+}
+
+int run_execute(struct run *run, const struct run_request *request, struct err *err)
+{
+	return local_run(run->plan, request->stdout_fd, &run->result, err);
+}
+
+void run_release(struct run *run)
+{
+	plan_free(run->plan);
+	resolved_release(&run->resolved);
+	context_release(&run->context);
+	free(run->command);
+	*run = (struct run){0};
+}
+
+int run_error_status(const struct err *err)
+{
+	if (err->code == ERR_NOT_FOUND)
+		return EXIT_NOT_FOUND;
+	return err->code == ERR_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE : EXIT_NOT_RUN;
+}
+
+static enum outcome error_outcome(const struct err *err)
+{
+	return err->code == ERR_POLICY || err->code == ERR_TRUST || err->code == ERR_UNSUPPORTED
+		       ? OUTCOME_REFUSED
+		       : OUTCOME_ERROR;
+}
+
+static void usage_number(struct json *json, const char *key, uint64_t value)
+{
+	if (value == USAGE_UNKNOWN)
+		json_null(json, key);
+	else
+		json_uint(json, key, value);
+}
+
+static void result_json(const struct result *result, struct json *json)
+{
+	json_string(json, "outcome", outcome_name(result->outcome));
+	if (result->exit_code >= 0)
+		json_int(json, "exit_code", result->exit_code);
+	else
+		json_null(json, "exit_code");
+	if (result->signal)
+		json_int(json, "signal", result->signal);
+	else
+		json_null(json, "signal");
+	json_uint(json, "duration_ms", result->duration_ms);
+	json_object(json, "usage");
+	usage_number(json, "memory_peak", result->usage.memory_peak);
+	usage_number(json, "cpu_ms", result->usage.cpu_ms);
+	usage_number(json, "pids_peak", result->usage.pids_peak);
+	usage_number(json, "written", result->usage.written);
+	json_object_end(json);
+}
+
+static void error_json(const struct err *err, struct json *json)
+{
+	json_string(json, "outcome", outcome_name(error_outcome(err)));
+	json_null(json, "exit_code");
+	json_null(json, "signal");
+	json_object(json, "error");
+	json_string(json, "code", err_code_name(err->code));
+	json_string(json, "message", err->message);
+	json_string(json, "hint", err->hint[0] ? err->hint : NULL);
+	json_object_end(json);
+}
+
+void run_json(const struct run *run, const struct err *err, struct json *json)
+{
+	json_object(json, NULL);
+	json_string(json, "run", run->id);
+	json_string(json, "command", run->command);
+	if (err)
+		error_json(err, json);
+	else
+		result_json(&run->result, json);
+	if (run->plan) {
+		spec_json(&run->resolved.spec, "spec", json);
+		plan_verdicts_json(run->plan, json);
+		json_object(json, "grade");
+		json_string(json, "world", run->plan->world);
+		json_uint(json, "ceiling", run->plan->ceiling);
+		json_object_end(json);
+	}
+	json_array(json, "violations");
+	json_array_end(json);
+	json_null(json, "stage");
+	json_object_end(json);
+}

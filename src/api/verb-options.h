@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* verb-options - the option tables of verbs[], one function each. */
+#pragma once
+#include "base/opt.h"
+
+struct opt_table options_help(void);  /* --help alone */
+struct opt_table options_json(void);  /* and --json */
+struct opt_table options_plain(void); /* --help, --workspace */
+struct opt_table options_data(void);  /* and --json */
+struct opt_table options_run(void);
+struct opt_table options_commands_list(void);
+struct opt_table options_commands_register(void);
+struct opt_table options_config_show(void);
+struct opt_table options_trust(void);
+struct opt_table options_init(void);

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/verbs.h"
+
+#include <string.h>
+
+#include "api/verb-options.h"
+#include "base/cleanup.h"
+#include "base/str.h"
+
+const struct verb verbs[VERB_COUNT_] = {
+	[VERB_RUN] =
+		{
+			.name = "run",
+			.group = GROUP_RUN,
+			.operands = "(NAME [ARGS…] | -- CMD [ARGS…])",
+			.max = VERB_ANY,
+			.summary = "run a command inside the boundary",
+			.details =
+				"NAME is a registered command; further arguments are passed to it.\n"
+				"After -- stands a program with its arguments, which runs without a\n"
+				"shell under [sandbox] preset. Options come before NAME or --.\n"
+				"\n"
+				"The exit status is the command's own; 124 it timed out, 125 pale\n"
+				"could not run it and nothing was executed, 126 it is not executable,\n"
+				"127 it was not found, 128+N signal N ended it.",
+			.examples = "pale run test\n"
+				    "pale run -- make -j4\n"
+				    "pale run --preset readonly --timeout 10s -- ./check.sh\n"
+				    "pale run --explain -- true",
+			.options = options_run,
+			.on_run_path = true,
+		},
+	[VERB_COMMANDS_LIST] =
+		{
+			.name = "commands list",
+			.group = GROUP_RUN,
+			.operands = "",
+			.summary = "list the registered commands",
+			.options = options_commands_list,
+		},
+	[VERB_COMMANDS_SHOW] =
+		{
+			.name = "commands show",
+			.group = GROUP_RUN,
+			.operands = "NAME",
+			.min = 1,
+			.max = 1,
+			.summary = "show one command and where it is written",
+			.options = options_data,
+		},
+	[VERB_COMMANDS_REGISTER] =
+		{
+			.name = "commands register",
+			.group = GROUP_RUN,
+			.operands = "NAME (CMD | -- ARGV…)",
+			.min = 2,
+			.max = VERB_ANY,
+			.summary = "add a command to the workspace's pale.toml",
+			.details =
+				"CMD is one shell line; it runs as `sh -c` inside the boundary. After\n"
+				"-- stands a list that runs without a shell. Everything else in the\n"
+				"file stays as it is, byte for byte.",
+			.examples = "pale commands register test 'pytest -q tests/' --sandbox test\n"
+				    "pale commands register lint --sandbox readonly -- ruff check .",
+			.options = options_commands_register,
+		},
+	[VERB_COMMANDS_UNREGISTER] =
+		{
+			.name = "commands unregister",
+			.group = GROUP_RUN,
+			.operands = "NAME",
+			.min = 1,
+			.max = 1,
+			.summary = "remove a command from the workspace's pale.toml",
+			.options = options_plain,
+		},
+	[VERB_SANDBOX_LIST] =
+		{
+			.name = "sandbox list",
+			.group = GROUP_POLICY,
+			.operands = "",
+			.summary = "list what every command may do",
+			.details =
+				"WORLD says how far a command reaches: sealed, pinhole, scoped, broad\n"
+				"or open. CEILING is the most that its effects can amount to: 2, 4, 7\n"
+				"or 8. Both follow from the policy; `pale run --explain` grades what is\n"
+				"enforced on this machine.",
+			.options = options_data,
+		},
+	[VERB_SANDBOX_INSPECT] =
+		{
+			.name = "sandbox inspect",
+			.group = GROUP_POLICY,
+			.operands = "(NAME | PRESET)",
+			.min = 1,
+			.max = 1,
+			.summary = "show one sandbox, value by value",
+			.details = "A registered command comes before a preset of the same name.",
+			.options = options_data,
+		},
+	[VERB_CONFIG_SHOW] =
+		{
+			.name = "config show",
+			.group = GROUP_POLICY,
+			.operands = "",
+			.summary = "show the settings of all files together",
+			.options = options_config_show,
+		},
+	[VERB_CONFIG_CHECK] =
+		{
+			.name = "config check",
+			.group = GROUP_POLICY,
+			.operands = "[FILE]",
+			.max = 1,
+			.summary = "check the configuration, or one FILE of it",
+			.details = "For CI: exits with 0 when all is well, with 1 when not. FILE is\n"
+				   "checked as a workspace's pale.toml.",
+			.options = options_data,
+		},
+	[VERB_CONFIG_KEYS] =
+		{
+			.name = "config keys",
+			.group = GROUP_POLICY,
+			.operands = "",
+			.summary = "list every key that a pale.toml may hold",
+			.options = options_json,
+		},
+	[VERB_TRUST] =
+		{
+			.name = "trust",
+			.group = GROUP_POLICY,
+			.operands = "",
+			.summary = "allow what this workspace asks beyond the built-in ceiling",
+			.details =
+				"A workspace's pale.toml may not open the network, reach outside the\n"
+				"workspace, pass variables or show processes until you agree. The\n"
+				"values are shown, and your answer holds for exactly these: a change to\n"
+				"one of them asks again.",
+			.options = options_trust,
+		},
+	[VERB_INIT] =
+		{
+			.name = "init",
+			.group = GROUP_SETUP,
+			.operands = "",
+			.summary = "write a pale.toml for this workspace",
+			.details = "With --detect, commands are taken from Makefile, CMakeLists.txt,\n"
+				   "meson.build, package.json, Cargo.toml, go.mod, pyproject.toml,\n"
+				   "pytest.ini, setup.cfg and tox.ini; nothing of them is executed. An\n"
+				   "existing pale.toml then only gains the commands that it lacks.",
+			.options = options_init,
+		},
+	[VERB_COMPLETIONS] =
+		{
+			.name = "completions",
+			.group = GROUP_SETUP,
+			.operands = "(bash | zsh | fish)",
+			.min = 1,
+			.max = 1,
+			.summary = "print a completion script for a shell",
+			.examples = "source <(pale completions bash)",
+			.options = options_help,
+		},
+	[VERB_VERSION] =
+		{
+			.name = "version",
+			.group = GROUP_SETUP,
+			.operands = "",
+			.summary = "print the version",
+			.options = options_json,
+		},
+	[VERB_HELP] =
+		{
+			.name = "help",
+			.group = GROUP_SETUP,
+			.operands = "[VERB]",
+			.max = 2,
+			.summary = "explain pale, or one verb of it",
+			.options = options_json,
+		},
+};
+
+/* Does NAME match the beginning of ARGV? Returns its words, or 0. */
+static int match_words(const char *name, int argc, char **argv)
+{
+	for (int word = 0; word < argc && argv[word]; word++) {
+		size_t len = strcspn(name, " ");
+
+		if (strlen(argv[word]) != len || memcmp(argv[word], name, len) != 0)
+			return 0;
+		if (!name[len])
+			return word + 1;
+		name += len + 1;
+	}
+	return 0;
+}
+
+/* Is WORD the first word of NAME, which has another one? */
+static bool is_family(const char *name, const char *word)
+{
+	size_t len = strcspn(name, " ");
+
+	return name[len] && strlen(word) == len && memcmp(word, name, len) == 0;
+}
+
+const struct verb *verb_find(int argc, char **argv, int *ret_words)
+{
+	for (int i = 0; i < VERB_COUNT_; i++) {
+		int words = match_words(verbs[i].name, argc, argv);
+
+		if (words > 0) {
+			*ret_words = words;
+			return &verbs[i];
+		}
+	}
+	if (argc < 1 || (argc > 1 && argv[1][0] != '-'))
+		return NULL;
+	for (int i = 0; i < VERB_COUNT_; i++) {
+		if (is_family(verbs[i].name, argv[0])) {
+			*ret_words = 1;
+			return &verbs[i];
+		}
+	}
+	return NULL;
+}
+
+bool verb_is_kin(const struct verb *a, const struct verb *b)
+{
+	size_t len = strcspn(a->name, " ");
+
+	return strcspn(b->name, " ") == len && memcmp(a->name, b->name, len) == 0;
+}
+
+const char *verb_group_title(enum verb_group group)
+{
+	static const char *const titles[GROUP_COUNT_] = {
+		[GROUP_RUN] = "Run",           [GROUP_REVIEW] = "Review",
+		[GROUP_POLICY] = "Policy",     [GROUP_SESSIONS] = "Sessions",
+		[GROUP_HISTORY] = "History",   [GROUP_SETUP] = "Setup",
+	};
+
+	return titles[group];
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/cmd-run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/run.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/size.h"
+#include "cli/common.h"
+
+struct run_args {
+	struct run_request request;
+	bool json;
+	bool explain;
+	const char *result; /* FILE, or NULL */
+	int result_dir;     /* its folder, opened before anything runs */
+};
+
+static void run_args_release(struct run_args *args)
+{
+	free(args->request.ask.items);
+	strv_release(&args->request.ask.env_set);
+	strv_release(&args->request.ask.allow_degraded);
+	fd_close(args->result_dir);
+}
+
+static int add_dim(struct ask *ask, enum dim dim, const char *value, struct err *err)
+{
+	struct ask_item *items = reallocarray(ask->items, ask->len + 1, sizeof(*items));
+
+	if (!items)
+		return err_oom(err);
+	ask->items = items;
+	items[ask->len++] = (struct ask_item){dim, value ? value : "true"};
+	return 0;
+}
+
+static int add_text(struct strv *texts, const char *value, struct err *err)
+{
+	return strv_add(texts, value) < 0 ? err_oom(err) : 0;
+}
+
+static int set_option(const struct opt *opt, const char *value, void *data, struct err *err)
+{
+	struct run_args *args = data;
+	struct ask *ask = &args->request.ask;
+
+	if (opt->id >= OPT_DIM)
+		return add_dim(ask, (enum dim)(opt->id - OPT_DIM), value, err);
+	switch (opt->id) {
+	case OPT_PRESET:
+		ask->preset = value;
+		return 0;
+	case OPT_WORKSPACE:
+		args->request.workspace = value;
+		return 0;
+	case OPT_SETENV:
+		return add_text(&ask->env_set, value, err);
+	case OPT_ALLOW_DEGRADED:
+		return add_text(&ask->allow_degraded, value, err);
+	case OPT_ENGINE:
+		ask->engine = value;
+		return 0;
+	case OPT_STAGED:
+		ask->mode = "staged";
+		return 0;
+	case OPT_DIRECT:
+		ask->mode = "direct";
+		return 0;
+	case OPT_EXPLAIN:
+		args->explain = true;
+		return 0;
+	case OPT_JSON:
+		args->json = true;
+		return 0;
+	case OPT_RESULT:
+		args->result = value;
+		return 0;
+	default:
+		BUG("an option of run that nobody handles");
+	}
+}
+
+static int set_command(struct run_args *args, const struct opt_args *operands, struct err *err)
+{
+	struct run_request *request = &args->request;
+	int r;
+
+	if (operands->len == 0) {
+		r = err_set(err, ERR_USAGE, -EINVAL, "run: nothing to run");
+		return err_hint(err, r, "pale run NAME, or pale run -- CMD; pale commands lists names");
+	}
+	/* A `--` after NAME is an argument like any other: it ended no options. */
+	if (operands->dashdash != 0)
+		request->name = *operands->operands;
+	request->args = operands->operands + (request->name != NULL);
+	request->stdout_fd = args->json ? STDERR_FILENO : STDOUT_FILENO;
+	return 0;
+}
+
+/* Ahead of the run, so that the command cannot swap the folder for another. */
+static int open_result_dir(struct run_args *args, struct err *err)
+{
+	const char *slash;
+	_cleanup_(freep) char *dir = NULL;
+
+	if (!args->result)
+		return 0;
+	slash = strrchr(args->result, '/');
+	dir = slash ? strndup(args->result, (size_t)(slash - args->result) + 1) : strdup(".");
+	if (!dir)
+		return err_oom(err);
+	args->result_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (args->result_dir < 0)
+		return err_sys(err, -errno, "--result: cannot open %s", dir);
+	args->result += slash ? slash - args->result + 1 : 0;
+	if (!*args->result)
+		return err_set(err, ERR_USAGE, -EISDIR, "--result: %s is a folder", dir);
+	return 0;
+}
+
+/* A name that is not registered is most often a program. */
+static int explain_unknown(const struct run *run, const char *name, struct err *err)
+{
+	_cleanup_(freep) char *advice = NULL;
+	int r = no_command(&run->context.config, name, err);
+
+	advice = str_printf("%s; to run the program: pale run -- %s", err->message, name);
+	if (advice)
+		snprintf(err->message, sizeof(err->message), "%s", advice);
+	return r;
+}
+
+static int prepare(struct run *run, struct run_args *args, struct err *err)
+{
+	int r = open_result_dir(args, err);
+
+	if (r == 0)
+		r = run_prepare(run, &args->request, err);
+	if (r == -ENOENT && args->request.name && !*err->message)
+		r = explain_unknown(run, args->request.name, err);
+	return r;
+}
+
+/* To --json and --result, where they were asked for. ERR: it was not run. */
+static int deliver(const struct run *run, const struct err *failed, const struct run_args *args)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct json json = {.out = &text};
+	struct err err;
+	int status = 0, r;
+
+	if (!args->json && args->result_dir < 0)
+		return 0;
+	run_json(run, failed, &json);
+	if (json_end(&json) < 0 || str_append_char(&text, '\n') < 0)
+		return report_oom();
+	if (args->json)
+		status = emit(&text);
+	if (args->result_dir >= 0) {
+		r = file_replace(args->result_dir, args->result, text.data, text.len, 0666, &err);
+		if (r < 0) {
+			err_wrap(&err, r, "--result");
+			status = report(&err);
+		}
+	}
+	return status;
+}
+
+static int explain(const struct run *run, const struct run_args *args)
+{
+	_cleanup_(str_release) struct str out = {0};
+	struct json json = {.out = &out};
+
+	if (args->json) {
+		plan_json(run->plan, &json);
+		return emit_json(&json) ? EXIT_NOT_RUN : 0;
+	}
+	if (plan_print(run->plan, &out) < 0)
+		return report_oom(), EXIT_NOT_RUN;
+	return emit(&out) ? EXIT_NOT_RUN : 0;
+}
+
+static int finish(const struct run *run, const struct run_args *args)
+{
+	int status = result_status(&run->result);
+	char limit[SIZE_TEXT_MAX];
+	struct err err = {0};
+
+	if (run->result.outcome == OUTCOME_TIMEOUT && !args->json) {
+		err_set(&err, ERR_SYSTEM, 0, "timed out after %s",
+			duration_format(run->plan->timeout_ms, limit));
+		report(&err);
+	}
+	/* A result that could not be delivered is no success. */
+	if (deliver(run, NULL, args) != 0 && status == 0)
+		return STATUS_ERROR;
+	return status;
+}
+
+static int fail(const struct run *run, const struct err *err, const struct run_args *args)
+{
+	if (!args->json)
+		report(err);
+	deliver(run, err, args);
+	return run_error_status(err);
+}
+
+/* For a command line that could not be parsed to the end. */
+static bool asks_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
+		if (str_eq(argv[i], "-j") || str_eq(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+int cmd_run(int argc, char **argv)
+{
+	_cleanup_(run_args_release) struct run_args args = {.result_dir = -1};
+	_cleanup_(run_release) struct run run = {0};
+	struct opt_args operands;
+	struct err err = {0};
+	int r;
+
+	r = verb_parse(VERB_RUN, argc, argv, set_option, &args, &operands, &err);
+	if (r > 0)
+		return 0;
+	if (r < 0)
+		args.json = asks_json(argc, argv);
+	else
+		r = set_command(&args, &operands, &err);
+	if (r == 0)
+		r = prepare(&run, &args, &err);
+	if (r == 0 && args.explain)
+		return explain(&run, &args);
+	if (r == 0)
+		r = run_execute(&run, &args.request, &err);
+	return r < 0 ? fail(&run, &err, &args) : finish(&run, &args);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* commands - the verbs of pale-verbs, one function each; cmd-<verb>.c. */
+#pragma once
+
+int cmd_commands_list(int argc, char **argv);
+int cmd_commands_show(int argc, char **argv);
+int cmd_commands_register(int argc, char **argv);
+int cmd_commands_unregister(int argc, char **argv);
+int cmd_sandbox_list(int argc, char **argv);
+int cmd_sandbox_inspect(int argc, char **argv);
+int cmd_config_show(int argc, char **argv);
+int cmd_config_check(int argc, char **argv);
+int cmd_config_keys(int argc, char **argv);
+int cmd_trust(int argc, char **argv);
+int cmd_init(int argc, char **argv);
+int cmd_completions(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+int cmd_help(int argc, char **argv);

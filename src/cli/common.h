@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * common - what every command of the command line shares: arguments, output,
+ * errors.
+ */
+#pragma once
+#include "api/verbs.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+
+struct config;
+
+enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
+
+/* A verb: ARGV[0] is the last word of its name. Returns the exit status. */
+typedef int command_fn(int argc, char **argv);
+
+/* The options and operands of a verb none of whose options is repeated. */
+struct args {
+	const char *values[OPT_COUNT_]; /* NULL: not given; "" for a flag */
+	char **operands;
+	int len;
+	int dashdash; /* as in struct opt_args */
+};
+
+/* Make sure that descriptors 0 to 2 are open, lest a file takes their place. */
+void stdio_ensure(void);
+
+/* opt_parse() by the table of verb ID, --help and the number of operands seen
+ * to and their list ended in NULL. 1: help was asked for and is printed. */
+int verb_parse(enum verb_id id, int argc, char **argv, opt_set_fn *set, void *data,
+	       struct opt_args *ret_args, struct err *err);
+/* The same into a struct args. */
+int args_parse(enum verb_id id, int argc, char **argv, struct args *ret, struct err *err);
+
+/* "pale: MESSAGE" and the hint, on standard error. Returns 1, or 2 for a wrong
+ * command line. */
+int report(const struct err *err);
+/* For a failed append. */
+int report_oom(void);
+/* Write OUT to standard output. Returns the exit status. */
+int emit(const struct str *out);
+/* json_end(), a newline, emit(). */
+int emit_json(struct json *json);
+
+/* ERR_USAGE: ARGV begins with no verb; says which one may be meant. */
+int verb_unknown(int argc, char **argv, struct err *err);
+
+/* "no command 'NAME'", and the registered one that may be meant as a hint. */
+int no_command(const struct config *config, const char *name, struct err *err);
+
+/* common-help.c */
+int help_verb(const struct verb *verb, struct str *out);
+int help_family(const struct verb *verb, struct str *out);
+int help_main(struct str *out);

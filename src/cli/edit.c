@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/edit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "config/check.h"
+
+#define LOCK_TRIES   250
+#define LOCK_WAIT_NS 20000000L
+
+static int open_workspace(const char *root, struct err *err)
+{
+	_cleanup_(fd_closep) int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int fd;
+
+	if (top < 0)
+		return err_sys(err, -errno, "open /");
+	/* In steps where need be: the name can be longer than PATH_MAX. */
+	fd = path_open_beneath(top, root[1] ? root + 1 : ".", O_RDONLY | O_DIRECTORY, 0);
+	return fd < 0 ? err_sys(err, fd, "open %s", root) : fd;
+}
+
+/* Not for ever: a confined command can hold this lock as well. */
+static int lock_folder(int fd, struct err *err)
+{
+	const struct timespec wait = {.tv_nsec = LOCK_WAIT_NS};
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return err_sys(err, -errno, "lock the workspace");
+		nanosleep(&wait, NULL);
+	}
+	err_set(err, ERR_SYSTEM, -EBUSY, "the workspace is locked by another process");
+	return err_hint(err, -EBUSY, "fuser or lsof on the workspace folder names it");
+}
+
+static int read_doc(struct edit *edit, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct err why = {0};
+	int r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, &text, &why);
+
+	edit->existed = r != -ENOENT;
+	if (r < 0 && r != -ENOENT) {
+		*err = why;
+		return r;
+	}
+	return edit_restart(edit, str_text(&text), text.len, err);
+}
+
+static int find_workspace(const char *asked, struct edit *edit, struct err *err)
+{
+	struct context *context = &edit->context;
+	int r = user_probe(&context->user, err);
+
+	if (r == 0)
+		r = workspace_find(asked, &context->user, &context->workspace, err);
+	if (r < 0)
+		return r;
+	edit->dirfd = open_workspace(context->workspace.root, err);
+	if (edit->dirfd < 0)
+		return edit->dirfd;
+	context->workspace_file = path_join(context->workspace.root, WORKSPACE_CONFIG);
+	return context->workspace_file ? lock_folder(edit->dirfd, err) : err_oom(err);
+}
+
+int edit_begin(const char *asked, bool reload, struct edit *ret, struct err *err)
+{
+	_cleanup_(edit_release) struct edit edit = {.dirfd = -1};
+	int r = find_workspace(asked, &edit, err);
+
+	if (r == 0 && reload) {
+		struct context loaded;
+
+		r = context_load(edit.context.workspace.root, &loaded, err);
+		if (r < 0)
+			return r;
+		context_release(&edit.context);
+		edit.context = loaded;
+	}
+	if (r == 0)
+		r = read_doc(&edit, err);
+	if (r < 0)
+		return r;
+	*ret = edit;
+	edit = (struct edit){.dirfd = -1};
+	return 0;
+}
+
+int edit_restart(struct edit *edit, const char *text, size_t len, struct err *err)
+{
+	struct toml *doc;
+	struct toml_pos pos = {0};
+	int r = toml_parse(text, len, &doc, &pos, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "%s:%u:%u", edit->context.workspace_file, pos.line,
+				pos.column);
+	toml_free(edit->doc);
+	edit->doc = doc;
+	return 0;
+}
+
+static const struct toml_value *command_value(const struct edit *edit, const char *name,
+					      const char *key)
+{
+	const struct toml_value *value = toml_get(toml_root(edit->doc), "commands");
+
+	value = value ? toml_get(value, name) : NULL;
+	return value && key ? toml_get(value, key) : value;
+}
+
+bool edit_has_command(const struct edit *edit, const char *name)
+{
+	return command_value(edit, name, NULL) != NULL;
+}
+
+int edit_command(struct edit *edit, const char *name, const char *key, const char *value,
+		 struct err *err)
+{
+	const char *const path[] = {"commands", name, key};
+	const struct toml_value *old = command_value(edit, name, key);
+	int r = 0;
+
+	/* A table of dimensions gives way as a whole. */
+	if (old && (!value || old->type == TOML_TABLE))
+		r = toml_unset(edit->doc, path, array_len(path), err);
+	if (r == 0 && value)
+		r = toml_set(edit->doc, path, array_len(path), value, err);
+	return r;
+}
+
+int edit_check(const struct edit *edit, struct err *err)
+{
+	return config_check(edit->doc, edit->context.workspace_file, LAYER_WORKSPACE, err);
+}
+
+int edit_commit(const struct edit *edit, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int r = edit_check(edit, err);
+
+	if (r < 0)
+		return r;
+	if (toml_print(edit->doc, &text) < 0)
+		return err_oom(err);
+	if (text.len > CONFIG_MAX_BYTES)
+		return err_set(err, ERR_CONFIG, -EFBIG, "%s would be larger than %d bytes",
+			       edit->context.workspace_file, CONFIG_MAX_BYTES);
+	return file_replace(edit->dirfd, WORKSPACE_CONFIG, str_text(&text), text.len, 0644, err);
+}
+
+void edit_release(struct edit *edit)
+{
+	context_release(&edit->context);
+	edit->doc = toml_free(edit->doc);
+	edit->dirfd = fd_close(edit->dirfd);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pale - the run path. Every other verb is in pale-verbs, a program that links
+ * heavier libraries and takes longer to start.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd-run.h"
+#include "cli/common.h"
+#include "result/result.h"
+
+/* Beside this program or in its libexec; never by PATH. */
+static int hand_over(char **argv)
+{
+	static const char *const places[] = {"pale-verbs", "../libexec/pale/pale-verbs"};
+	char self[PATH_MAX], path[PATH_MAX + 32];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	struct err err;
+	char *slash;
+
+	self[len < 0 ? 0 : len] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < 2; i++) {
+		snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self), self, places[i]);
+		execv(path, argv);
+		if (errno != ENOENT && errno != ENOTDIR)
+			break;
+	}
+	err_sys(&err, -errno, "cannot start pale-verbs, the other half of pale");
+	err_hint(&err, 0, "install it beside pale, or as ../libexec/pale/pale-verbs from there");
+	report(&err);
+	return EXIT_NOT_RUN;
+}
+
+int main(int argc, char **argv)
+{
+	char *bare[] = {"pale", NULL};
+	const struct verb *verb;
+	int words = 0;
+
+	stdio_ensure();
+	if (argc < 1)
+		return hand_over(bare);
+	argv[0] = bare[0];
+	verb = verb_find(argc - 1, argv + 1, &words);
+	if (verb && verb->on_run_path)
+		return cmd_run(argc - words, argv + words);
+	return hand_over(argv);
+}

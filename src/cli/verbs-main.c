@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* pale-verbs - every verb but `run`; started by `pale`. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+
+static command_fn *const commands[VERB_COUNT_] = {
+	[VERB_COMMANDS_LIST] = cmd_commands_list,
+	[VERB_COMMANDS_SHOW] = cmd_commands_show,
+	[VERB_COMMANDS_REGISTER] = cmd_commands_register,
+	[VERB_COMMANDS_UNREGISTER] = cmd_commands_unregister,
+	[VERB_SANDBOX_LIST] = cmd_sandbox_list,
+	[VERB_SANDBOX_INSPECT] = cmd_sandbox_inspect,
+	[VERB_CONFIG_SHOW] = cmd_config_show,
+	[VERB_CONFIG_CHECK] = cmd_config_check,
+	[VERB_CONFIG_KEYS] = cmd_config_keys,
+	[VERB_TRUST] = cmd_trust,
+	[VERB_INIT] = cmd_init,
+	[VERB_COMPLETIONS] = cmd_completions,
+	[VERB_VERSION] = cmd_version,
+	[VERB_HELP] = cmd_help,
+};
+
+static int short_help(void)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	if (help_main(&out) == 0)
+		fd_write_all(STDERR_FILENO, str_text(&out), out.len);
+	return STATUS_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+	struct err err = {0};
+	int words = 0;
+
+	stdio_ensure();
+	if (argc < 2)
+		return short_help();
+	if (str_eq(argv[1], "--help") || str_eq(argv[1], "-h"))
+		argv[1] = "help";
+	else if (str_eq(argv[1], "--version"))
+		argv[1] = "version";
+	verb = verb_find(argc - 1, argv + 1, &words);
+	if (verb && commands[verb - verbs])
+		return commands[verb - verbs](argc - words, argv + words);
+	if (verb)
+		err_set(&err, ERR_USAGE, -EINVAL, "'%s' is a verb of pale itself", verb->name);
+	else
+		verb_unknown(argc - 1, argv + 1, &err);
+	return report(&err);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+#include "config/load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "config/check.h"
+
+/* A file to be loaded, opened by its folder: the full name can be longer than
+ * the kernel takes at once. */
+struct source {
+	const char *path;
+	enum layer layer;
+	int dirfd;
+	const char *name;
+};
+
+static void source_close(struct source *s)
+{
+	s->dirfd = fd_close(s->dirfd);
+}
+
+/* 1: open; 0: the folder does not exist. */
+static int source_open(struct source *s, struct err *err)
+{
+	_cleanup_(freep) char *dir = NULL;
+	const char *slash = strrchr(s->path, '/');
+
+	s->name = slash ? slash + 1 : s->path;
+	dir = slash ? strndup(s->path, slash == s->path ? 1 : (size_t)(slash - s->path))
+		    : strdup(".");
+	if (!dir)
+		return err_oom(err);
+	s->dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->dirfd >= 0)
+		return 1;
+	return errno == ENOENT ? 0 : err_sys(err, -errno, "open folder %s", dir);
+}
+
+static bool owner_is_fine(const struct source *s, const struct stat *st)
+{
+	struct stat dir;
+
+	if (st->st_uid == 0 || st->st_uid == geteuid())
+		return true;
+	return s->layer == LAYER_WORKSPACE && geteuid() == 0 && fstat(s->dirfd, &dir) == 0 &&
+	       dir.st_uid == st->st_uid;
+}
+
+/* With a private group for each user (uid = gid) a umask of 002 is common. */
+static bool group_is_private(const struct stat *st)
+{
+	return st->st_gid == getegid() && st->st_gid == geteuid() && st->st_uid == geteuid();
+}
+
+static int check_owner(const struct source *s, const struct stat *st, struct err *err)
+{
+	if (!owner_is_fine(s, st)) {
+		err_set(err, ERR_CONFIG, -EPERM,
+			"%s belongs to uid %u, which is neither root nor you", s->path,
+			(unsigned)st->st_uid);
+		return err_hint(err, -EPERM, "review the file, then: chown %u '%s'",
+				(unsigned)geteuid(), s->path);
+	}
+	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_private(st))) {
+		err_set(err, ERR_CONFIG, -EPERM, "%s can be written by others", s->path);
+		return err_hint(err, -EPERM, "review the file, then: chmod go-w '%s'", s->path);
+	}
+	return 0;
+}
+
+/* 1: the text is read; 0: there is no such file. */
+static int source_read(const struct source *s, struct str *ret_text, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat name, st;
+	int r;
+
+	if (fstatat(s->dirfd, s->name, &name, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(err, -errno, "open %s", s->path);
+	fd = file_open_regular(s->dirfd, s->name, &st, err);
+	if (fd < 0) {
+		if (fd == -ENOENT && S_ISLNK(name.st_mode))
+			return err_set(err, ERR_CONFIG, fd, "%s is a symbolic link to nothing",
+				       s->path);
+		if (err && fd != -ENOMEM)
+			err->code = ERR_CONFIG;
+		return err_wrap(err, fd, "%s", s->path);
+	}
+	if (s->layer == LAYER_WORKSPACE &&
+	    (S_ISLNK(name.st_mode) || name.st_ino != st.st_ino || name.st_dev != st.st_dev)) {
+		err_set(err, ERR_CONFIG, -ELOOP, "%s is a symbolic link", s->path);
+		return err_hint(err, -ELOOP, "put the file itself there");
+	}
+	r = check_owner(s, &st, err);
+	if (r < 0)
+		return r;
+	r = fd_read_all(fd, CONFIG_MAX_BYTES, ret_text);
+	if (r == -EFBIG)
+		return err_set(err, ERR_CONFIG, r, "%s is larger than %d bytes", s->path,
+			       CONFIG_MAX_BYTES);
+	return r < 0 ? err_sys(err, r, "read %s", s->path) : 1;
+}
+
+static int file_load(const char *path, enum layer layer, struct config_file *ret, struct err *err)
+{
+	_cleanup_(source_close) struct source source = {.path = path, .layer = layer, .dirfd = -1};
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(toml_freep) struct toml *doc = NULL;
+	struct toml_pos pos = {0};
+	int r;
+
+	r = source_open(&source, err);
+	if (r > 0)
+		r = source_read(&source, &text, err);
+	if (r <= 0)
+		return r;
+	r = toml_parse(str_text(&text), text.len, &doc, &pos, err);
+	if (r == -EINVAL)
+		return err_wrap(err, r, "%s:%u:%u", path, pos.line, pos.column);
+	if (r < 0)
+		return err_wrap(err, r, "%s", path);
+	r = config_check(doc, path, layer, err);
+	if (r < 0)
+		return r;
+	ret->path = strdup(path);
+	if (!ret->path)
+		return err_oom(err);
+	ret->doc = take_ptr(doc);
+	return 0;
+}
+
+int config_load(const char *system_file, const char *user_file, const char *workspace_file,
+		struct config *ret, struct err *err)
+{
+	const char *const paths[LAYER_COUNT_] = {
+		[LAYER_SYSTEM] = system_file,
+		[LAYER_USER] = user_file,
+		[LAYER_WORKSPACE] = workspace_file,
+	};
+	_cleanup_(config_release) struct config config = {0};
+
+	for (int layer = 0; layer < LAYER_COUNT_; layer++) {
+		int r = paths[layer] ? file_load(paths[layer], layer, &config.files[layer], err)
+				     : 0;
+
+		if (r < 0)
+			return r;
+	}
+	*ret = config;
+	config = (struct config){0};
+	return 0;
+}
+
+int config_check_file(const char *path, enum layer layer, struct err *err)
+{
+	_cleanup_(config_release) struct config config = {0};
+	int r = file_load(path, layer, &config.files[layer], err);
+
+	if (r < 0)
+		return r;
+	if (!config.files[layer].path)
+		return err_set(err, ERR_CONFIG, -ENOENT, "%s: there is no such file", path);
+	return 0;
+}
+
+void config_release(struct config *config)
+{
+	for (int layer = 0; layer < LAYER_COUNT_; layer++) {
+		free(config->files[layer].path);
+		toml_free(config->files[layer].doc);
+	}
+	*config = (struct config){0};
+}
+
+bool config_get_at(const struct config *config, enum layer layer, const char *const *path,
+		   struct setting *ret)
+{
+	const struct config_file *file = &config->files[layer];
+	const struct toml_value *value = file->doc ? toml_root(file->doc) : NULL;
+
+	for (; value && *path; path++)
+		value = toml_get(value, *path);
+	if (!value)
+		return false;
+	*ret = (struct setting){
+		.value = value,
+		.origin = {.file = file->path, .line = value->pos.line},
+		.layer = layer,
+	};
+	return true;
+}
+
+bool config_get(const struct config *config, const char *const *path, struct setting *ret)
+{
+	for (int layer = LAYER_COUNT_ - 1; layer >= 0; layer--)
+		if (config_get_at(config, layer, path, ret))
+			return true;
+	return false;
+}
+
+int config_names(const struct config *config, const char *const *path, struct strv *ret)
+{
+	for (int layer = 0; layer < LAYER_COUNT_; layer++) {
+		struct setting s;
+		int r = 0;
+
+		if (!config_get_at(config, layer, path, &s) || s.value->type != TOML_TABLE)
+			continue;
+		for (const struct toml_entry *e = s.value->table.first; e && r == 0; e = e->next)
+			r = strv_add(ret, e->key);
+		if (r < 0)
+			return r;
+	}
+	strv_sort_unique(ret);
+	return 0;
+}
+
+const char *origin_text(const struct origin *origin, char *buf, size_t size)
+{
+	const char *file = origin->file, *dots = "";
+	size_t len = strlen(file), room = size > 32 ? size - 32 : 0;
+
+	if (len > room) {
+		file += len - room;
+		dots = "...";
+	}
+	if (origin->line)
+		snprintf(buf, size, "%s%s:%u", dots, file, origin->line);
+	else
+		snprintf(buf, size, "%s%s", dots, file);
+	return buf;
+}
+
+int setting_error(const struct setting *setting, int r, struct err *err)
+{
+	char buf[ORIGIN_TEXT_MAX];
+
+	return err_wrap(err, r, "%s:%u", origin_text(&setting->origin, buf, sizeof(buf)),
+			setting->value->pos.column);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/contain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "confine/confine.h"
+#include "engine/mount.h"
+#include "engine/net.h"
+#include "engine/userns.h"
+#include "plan/plan.h"
+#include "warden/protocol.h"
+#include "warden/warden.h"
+
+enum { CHANNEL = 3 };
+
+/* Keep 0, 1, 2 and the channel; whatever else the caller left open is gone. */
+static int keep_descriptors(int channel, int stdout_fd, struct err *err)
+{
+	if (stdout_fd != STDOUT_FILENO && dup2(stdout_fd, STDOUT_FILENO) < 0)
+		return err_sys(err, -errno, "redirect the output");
+	if (channel != CHANNEL && dup3(channel, CHANNEL, O_CLOEXEC) < 0)
+		return err_sys(err, -errno, "keep the channel");
+	if (sys_close_range(CHANNEL + 1, ~0U, 0) < 0)
+		return err_sys(err, -errno, "close inherited descriptors");
+	return 0;
+}
+
+static int limit_userns(const struct builder *b, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = path_open_nolink(
+		b->root, "proc/sys/user/max_user_namespaces", O_WRONLY, 0);
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, fd, "turn user namespaces off inside");
+	r = fd_write_all(fd, "0", 1);
+	return r < 0 ? err_sys(err, r, "turn user namespaces off inside") : 0;
+}
+
+static int apply(struct builder *b, const struct op *op, struct err *err)
+{
+	switch ((int)op->kind) {
+	case OP_LIMIT_USERNS:
+		return limit_userns(b, err);
+	case OP_PIVOT:
+		return builder_pivot(b, err);
+	case OP_LOOPBACK:
+		return net_loopback_up(err);
+	case OP_HOSTNAME:
+		if (sethostname(op->src, strlen(op->src)) < 0)
+			return err_sys(err, -errno, "set the host name");
+		return 0;
+	case OP_KEYRING:
+		return confine_fresh_keyring(err);
+	case OP_NO_CORE:
+		return confine_no_core(err);
+	case OP_DROP_CAPS:
+		return confine_drop_caps(err);
+	case OP_NO_NEW_PRIVS:
+		return confine_no_new_privs(err);
+	case OP_SIGNAL_SCOPE:
+		return confine_signal_scope(err);
+	default:
+		return builder_apply(b, op, err);
+	}
+}
+
+static int apply_all(const struct plan *plan, const int *prepared, size_t prepared_len,
+		     struct err *err)
+{
+	struct builder builder;
+	int r;
+
+	builder_init(&builder, plan->idmap == IDMAP_RANGE ? prepared : NULL, prepared_len);
+	for (size_t i = 0; i < plan->ops_len; i++) {
+		r = apply(&builder, &plan->ops[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int enter_cwd(const struct plan *plan, struct err *err)
+{
+	if (chdir(plan->cwd) < 0)
+		return err_sys(err, -errno, "enter %s", plan->cwd);
+	return 0;
+}
+
+/* PDEATHSIG is lost with every change of credentials, so it comes last. A
+ * supervisor that died before this is seen by the warden: its channel hangs up. */
+static int die_with_parent(const struct plan *plan, struct err *err)
+{
+	bool owns_pidns = plan->namespaces & CLONE_NEWPID;
+
+	if (owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "die with the parent");
+	if (plan->confined && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "become undumpable");
+	return 0;
+}
+
+static int story(const struct plan *plan, int channel, int stdout_fd, struct err *err)
+{
+	int prepared[PREPARED_MAX];
+	size_t prepared_len = 0;
+	mode_t mask;
+	int r;
+
+	r = keep_descriptors(channel, stdout_fd, err);
+	if (r == 0)
+		r = userns_enter(plan, CHANNEL, prepared, &prepared_len, err);
+	if (r == 0 && plan->namespaces & CLONE_NEWNS)
+		r = sys_make_private("/") < 0 ? err_sys(err, -errno, "detach from the host's mounts") : 0;
+	mask = umask(0);
+	if (r == 0)
+		r = apply_all(plan, prepared, prepared_len, err);
+	umask(mask);
+	for (size_t i = 0; i < prepared_len; i++)
+		fd_close(prepared[i]);
+	if (r == 0)
+		r = enter_cwd(plan, err);
+	if (r == 0)
+		r = die_with_parent(plan, err);
+	return r;
+}
+
+_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
+{
+	struct warden_report failed = {.kind = WARDEN_FAILED};
+	struct warden_job job = {
+		.argv = plan->argv.items,
+		.env = plan->env.items,
+		.owns_pidns = plan->namespaces & CLONE_NEWPID,
+		.channel = CHANNEL,
+	};
+
+	if (story(plan, channel, stdout_fd, &failed.err) == 0)
+		warden_run(&job);
+	warden_send_report(CHANNEL, &failed);
+	_exit(1);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* contain - what the cloned child does, from first to last. */
+#pragma once
+
+struct plan;
+
+/* CHANNEL: the warden's end of the pair. Does not return: it becomes the
+ * warden, or reports what failed and exits. */
+_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd);

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "engine/target.h"
+#include "plan/plan.h"
+
+#define AUX_DIR "nothing"
+#define AUX_FILE "nothing-file"
+
+void builder_init(struct builder *b, const int *prepared, size_t prepared_len)
+{
+	*b = (struct builder){.host = -1,
+			      .root = -1,
+			      .aux = -1,
+			      .prepared = prepared,
+			      .prepared_len = prepared_len};
+}
+
+static unsigned long long op_attrs(const struct op *op)
+{
+	unsigned long long attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+
+	if (op->flags & OP_RDONLY)
+		attrs |= MOUNT_ATTR_RDONLY;
+	if (op->flags & OP_NOEXEC)
+		attrs |= MOUNT_ATTR_NOEXEC;
+	return attrs;
+}
+
+/* Set attributes without losing those that the source is locked to. */
+static int set_attrs(int mount, unsigned long long attrs, int userns, unsigned flags)
+{
+	struct mount_attr attr = {.attr_set = attrs};
+
+	if (userns >= 0) {
+		attr.attr_set |= MOUNT_ATTR_IDMAP;
+		attr.userns_fd = (uint64_t)userns;
+	}
+	return sys_mount_setattr(mount, flags, &attr);
+}
+
+int mount_clone(int host, const struct op *op, int userns, struct err *err)
+{
+	_cleanup_(fd_closep) int source = -1;
+	_cleanup_(fd_closep) int mount = -1;
+	int r;
+
+	source = path_open_nolink(host, op->src + 1, O_PATH | O_NOFOLLOW, 0);
+	if (source < 0)
+		return err_sys(err, source, "open %s", op->src);
+	mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | SYS_AT_RECURSIVE);
+	if (mount < 0)
+		return err_sys(err, mount, "copy the mount of %s", op->src);
+	r = set_attrs(mount, op_attrs(op), userns, SYS_AT_RECURSIVE);
+	if (r < 0 && userns >= 0)
+		return err_sys(err, r, "map the ids of %s", op->src);
+	if (r < 0)
+		return err_sys(err, r, "set the mount flags of %s", op->src);
+	return take_fd(mount);
+}
+
+static int attach(struct builder *b, int mount, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int target = -1;
+	int r;
+
+	target = target_open(b, op->dst, op->flags & OP_FILE ? TARGET_FILE : TARGET_DIR, 0755);
+	if (target < 0)
+		return err_sys(err, target, "mount point %s", op->dst);
+	r = sys_move_mount(mount, target);
+	if (r < 0)
+		return err_sys(err, r, "mount on %s", op->dst);
+	return 0;
+}
+
+static int apply_bind(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int mount = -1;
+
+	if (op->flags & OP_IDMAP && b->prepared) {
+		if (b->prepared_next == b->prepared_len)
+			return err_set(err, ERR_SYSTEM, -EPROTO, "no mount was made for %s",
+				       op->src);
+		return attach(b, b->prepared[b->prepared_next++], op, err);
+	}
+	mount = mount_clone(b->host, op, -1, err);
+	if (mount == -ENOENT && op->flags & OP_OPTIONAL)
+		return 0;
+	return mount < 0 ? mount : attach(b, mount, op, err);
+}
+
+/* A new instance of filesystem TYPE; PARAMS are key/value pairs, a NULL value
+ * is a flag, ending in a NULL key. */
+static int new_fs(const char *type, const char *const *params, unsigned long long attrs,
+		  struct err *err)
+{
+	_cleanup_(fd_closep) int fs = sys_fsopen(type);
+	int r;
+
+	if (fs < 0)
+		return err_sys(err, fs, "open filesystem %s", type);
+	for (; params && params[0]; params += 2) {
+		r = sys_fsconfig(fs, params[1] ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, params[0],
+				 params[1]);
+		if (r < 0)
+			return err_sys(err, r, "%s option %s", type, params[0]);
+	}
+	r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	if (r < 0)
+		return err_sys(err, r, "create a %s", type);
+	r = sys_fsmount(fs, (unsigned)attrs);
+	if (r < 0)
+		return err_sys(err, r, "mount a %s", type);
+	return r;
+}
+
+static int new_tmpfs(struct builder *b, uint64_t size, struct err *err)
+{
+	char size_text[32];
+	const char *params[] = {"mode", "0755", "size", size_text, NULL};
+	struct stat st;
+	int mount;
+
+	snprintf(size_text, sizeof(size_text), "%llu", (unsigned long long)size);
+	mount = new_fs("tmpfs", params, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
+	if (mount < 0)
+		return mount;
+	if (fstat(mount, &st) == 0 && b->own_len < array_len(b->own))
+		b->own[b->own_len++] = st.st_dev;
+	return mount;
+}
+
+/* Attach on top of "/": lookups by name do not see it before the pivot. */
+static int become_root(struct builder *b, int mount, struct err *err)
+{
+	int r;
+
+	b->host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->host < 0)
+		return err_sys(err, -errno, "open /");
+	r = sys_move_mount(mount, b->host);
+	if (r < 0)
+		return err_sys(err, r, "attach the new root");
+	b->root = mount;
+	return 0;
+}
+
+static int apply_root(struct builder *b, const struct op *op, struct err *err)
+{
+	int mount = new_tmpfs(b, op->size, err);
+
+	return mount < 0 ? mount : become_root(b, mount, err);
+}
+
+static int apply_root_bind(struct builder *b, const struct op *op, struct err *err)
+{
+	int r, mount = sys_open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | SYS_AT_RECURSIVE);
+
+	if (mount < 0)
+		return err_sys(err, mount, "copy the mount of /");
+	r = set_attrs(mount, op_attrs(op), -1, SYS_AT_RECURSIVE);
+	if (r < 0)
+		return err_sys(err, r, "set the mount flags of /");
+	return become_root(b, mount, err);
+}
+
+static int apply_tmpfs(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int mount = new_tmpfs(b, op->size, err);
+
+	return mount < 0 ? mount : attach(b, mount, op, err);
+}
+
+/* The folder with what is mounted elsewhere: nothing at all, in two shapes. */
+static int apply_aux(struct builder *b, const struct op *op, struct err *err)
+{
+	int fd;
+
+	b->aux = target_open(b, op->dst, TARGET_DIR, 0700);
+	if (b->aux < 0)
+		return err_sys(err, b->aux, "make %s", op->dst);
+	if (mkdirat(b->aux, AUX_DIR, 0) < 0)
+		return err_sys(err, -errno, "make an empty folder");
+	fd = openat(b->aux, AUX_FILE, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return err_sys(err, -errno, "make an empty file");
+	fd_close(fd);
+	return 0;
+}
+
+static int apply_dir(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_DIR, op->mode);
+
+	return fd < 0 ? err_sys(err, fd, "make %s", op->dst) : 0;
+}
+
+static int apply_symlink(struct builder *b, const struct op *op, struct err *err)
+{
+	int r = target_symlink(b, op->src, op->dst);
+
+	return r < 0 ? err_sys(err, r, "make the link %s", op->dst) : 0;
+}
+
+/* Mount what is at DST (or AT) onto DST again, with further attributes. */
+static int rebind(int at, int target, unsigned long long attrs, unsigned recursive)
+{
+	_cleanup_(fd_closep) int mount =
+		sys_open_tree(at, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
+	int r;
+
+	if (mount < 0)
+		return mount;
+	r = attrs ? set_attrs(mount, attrs, -1, recursive) : 0;
+	return r < 0 ? r : sys_move_mount(mount, target);
+}
+
+static int apply_private(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_DIR, op->mode);
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, fd, "make %s", op->dst);
+	r = rebind(fd, fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0);
+	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;
+}
+
+static int apply_pin(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, fd, "pin %s", op->dst);
+	r = rebind(fd, fd, 0, SYS_AT_RECURSIVE);
+	return r < 0 ? err_sys(err, r, "pin %s", op->dst) : 0;
+}
+
+static int apply_readonly(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	int r;
+
+	if (strcmp(op->dst, "/") == 0) {
+		r = set_attrs(b->root, MOUNT_ATTR_RDONLY, -1, 0);
+		return r < 0 ? err_sys(err, r, "make the root read-only") : 0;
+	}
+	fd = target_open(b, op->dst, TARGET_EXISTING, 0);
+	if (fd == -ENOENT && op->flags & OP_OPTIONAL)
+		return 0;
+	if (fd < 0)
+		return err_sys(err, fd, "make %s read-only", op->dst);
+	r = rebind(fd, fd, op_attrs(op) | MOUNT_ATTR_RDONLY, SYS_AT_RECURSIVE);
+	return r < 0 ? err_sys(err, r, "make %s read-only", op->dst) : 0;
+}
+
+static int apply_hide(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
+	_cleanup_(fd_closep) int nothing = -1;
+	struct stat st;
+	int r;
+
+	if (fd == -ENOENT && op->flags & OP_OPTIONAL)
+		return 0;
+	if (fd < 0)
+		return err_sys(err, fd, "hide %s", op->dst);
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "hide %s", op->dst);
+	nothing = openat(b->aux, S_ISDIR(st.st_mode) ? AUX_DIR : AUX_FILE,
+			 O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (nothing < 0)
+		return err_sys(err, -errno, "hide %s", op->dst);
+	r = rebind(nothing, fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV, 0);
+	return r < 0 ? err_sys(err, r, "hide %s", op->dst) : 0;
+}
+
+static int apply_proc(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int mount = -1;
+
+	mount = new_fs("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, err);
+	if (mount == -EPERM || mount == -EACCES)
+		return err_hint(err, mount,
+				"this host covers parts of its own /proc (a container does); "
+				"`--processes visible` works with the one that is there");
+	return mount < 0 ? mount : attach(b, mount, op, err);
+}
+
+/* The node's own mount: device nodes cannot be made in a user namespace. */
+static int apply_device(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int mount = sys_open_tree(AT_FDCWD, op->dst, OPEN_TREE_CLONE);
+	int r;
+
+	if (mount < 0)
+		return err_sys(err, mount, "copy the mount of %s", op->dst);
+	r = set_attrs(mount, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1, 0);
+	if (r < 0)
+		return err_sys(err, r, "set the mount flags of %s", op->dst);
+	return attach(b, mount, op, err);
+}
+
+static int apply_devpts(struct builder *b, const struct op *op, struct err *err)
+{
+	const char *params[] = {"newinstance", NULL, "ptmxmode", "0666", "mode", "0620", NULL};
+	_cleanup_(fd_closep) int mount =
+		new_fs("devpts", params, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+
+	return mount < 0 ? mount : attach(b, mount, op, err);
+}
+
+/* fsconfig() takes 256 bytes of text; a descriptor's name is always short. */
+static int overlay_layer(int fs, const char *key, int layer, struct err *err)
+{
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", layer);
+	r = sys_fsconfig(fs, FSCONFIG_SET_STRING, key, path);
+	return r < 0 ? err_sys(err, r, "overlay option %s", key) : 0;
+}
+
+static int aux_dir(struct builder *b, const char *name, struct err *err)
+{
+	int fd;
+
+	if (mkdirat(b->aux, name, 0755) < 0)
+		return err_sys(err, -errno, "make the overlay's folder %s", name);
+	fd = openat(b->aux, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, -errno, "open the overlay's folder %s", name) : fd;
+}
+
+/* The lower layer must be attached in this namespace before it is used. */
+static int overlay_lower(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int point = aux_dir(b, "lower", err);
+	_cleanup_(fd_closep) int mount = -1;
+	int r;
+
+	if (point < 0)
+		return point;
+	if (op->flags & OP_IDMAP && b->prepared) {
+		if (b->prepared_next == b->prepared_len)
+			return err_set(err, ERR_SYSTEM, -EPROTO, "no mount was made for %s",
+				       op->src);
+		mount = fcntl(b->prepared[b->prepared_next++], F_DUPFD_CLOEXEC, 3);
+	} else {
+		mount = mount_clone(b->host, op, -1, err);
+	}
+	if (mount < 0)
+		return mount;
+	r = sys_move_mount(mount, point);
+	if (r < 0)
+		return err_sys(err, r, "attach the overlay's lower layer");
+	return take_fd(mount);
+}
+
+static int apply_overlay(struct builder *b, const struct op *op, struct err *err)
+{
+	_cleanup_(fd_closep) int lower = overlay_lower(b, op, err);
+	_cleanup_(fd_closep) int upper = -1;
+	_cleanup_(fd_closep) int work = -1;
+	_cleanup_(fd_closep) int fs = -1;
+	_cleanup_(fd_closep) int mount = -1;
+	int r;
+
+	if (lower < 0)
+		return lower;
+	upper = aux_dir(b, "upper", err);
+	if (upper < 0)
+		return upper;
+	work = aux_dir(b, "work", err);
+	if (work < 0)
+		return work;
+	fs = sys_fsopen("overlay");
+	if (fs < 0)
+		return err_sys(err, fs, "open filesystem overlay");
+	r = overlay_layer(fs, "lowerdir", lower, err);
+	if (r == 0)
+		r = overlay_layer(fs, "upperdir", upper, err);
+	if (r == 0)
+		r = overlay_layer(fs, "workdir", work, err);
+	if (r < 0)
+		return r;
+	r = sys_fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL);
+	if (r == 0)
+		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
+	if (r < 0)
+		return err_sys(err, r, "create the throwaway overlay of %s", op->src);
+	mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (mount < 0)
+		return err_sys(err, mount, "mount the throwaway overlay of %s", op->src);
+	return attach(b, mount, op, err);
+}
+
+typedef int apply_fn(struct builder *b, const struct op *op, struct err *err);
+
+static apply_fn *const appliers[OP_KIND_COUNT_] = {
+	[OP_ROOT] = apply_root,
+	[OP_ROOT_BIND] = apply_root_bind,
+	[OP_TMPFS] = apply_tmpfs,
+	[OP_AUX] = apply_aux,
+	[OP_DIR] = apply_dir,
+	[OP_SYMLINK] = apply_symlink,
+	[OP_BIND] = apply_bind,
+	[OP_PRIVATE] = apply_private,
+	[OP_OVERLAY] = apply_overlay,
+	[OP_PIN] = apply_pin,
+	[OP_HIDE] = apply_hide,
+	[OP_PROC] = apply_proc,
+	[OP_DEVICE] = apply_device,
+	[OP_DEVPTS] = apply_devpts,
+	[OP_READONLY] = apply_readonly,
+};
+
+int builder_apply(struct builder *b, const struct op *op, struct err *err)
+{
+	if (!appliers[op->kind])
+		return err_set(err, ERR_SYSTEM, -EINVAL, "%s is no mount operation",
+			       op_name(op->kind));
+	return appliers[op->kind](b, op, err);
+}
+
+int builder_pivot(struct builder *b, struct err *err)
+{
+	int r;
+
+	if (fchdir(b->root) < 0)
+		return err_sys(err, -errno, "enter the new root");
+	r = sys_pivot_root(".", ".");
+	if (r < 0)
+		return err_sys(err, r, "pivot into the new root");
+	/* Both roots are now stacked on "."; the old one is on top. */
+	r = sys_umount(".", SYS_MNT_DETACH);
+	if (r < 0)
+		return err_sys(err, r, "let go of the old root");
+	if (chdir("/") < 0)
+		return err_sys(err, -errno, "enter the new root");
+	b->host = fd_close(b->host);
+	b->root = fd_close(b->root);
+	b->aux = fd_close(b->aux);
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount - the new root, assembled by descriptor.
+ *
+ * The root is one tmpfs, attached on top of "/": a process keeps resolving
+ * names in the old root until it pivots, so sources stay reachable while the
+ * new tree grows. Private folders are binds of that tmpfs onto itself; its own
+ * mount ends up read-only.
+ *
+ * Mount points are opened without following any link, and made only on a
+ * tmpfs of ours: set-up never creates anything on the host.
+ */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+struct err;
+struct op;
+
+struct builder {
+	int host;             /* the old root, O_PATH */
+	int root;             /* the new one */
+	int aux;              /* our folder in it, for what is mounted elsewhere; -1 */
+	dev_t own[8];         /* filesystems that we made */
+	size_t own_len;
+	const int *prepared;  /* mounts made by the parent, in the order of the plan */
+	size_t prepared_len, prepared_next;
+};
+
+void builder_init(struct builder *b, const int *prepared, size_t prepared_len);
+/* Execute one mount operation. */
+int builder_apply(struct builder *b, const struct op *op, struct err *err);
+/* Make the new root "/" and let go of the old one. */
+int builder_pivot(struct builder *b, struct err *err);
+
+/* A detached copy of the host's SRC with the flags of OP; USERNS >= 0 maps its
+ * ids by that namespace. Returns the mount's descriptor or -errno. */
+int mount_clone(int host, const struct op *op, int userns, struct err *err);

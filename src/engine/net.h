@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* net - the private network namespace. */
+#pragma once
+
+struct err;
+
+int net_loopback_up(struct err *err);

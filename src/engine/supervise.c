@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "engine/contain.h"
+#include "engine/engine.h"
+#include "engine/userns.h"
+#include "plan/plan.h"
+#include "result/result.h"
+#include "warden/protocol.h"
+#include "warden/tree.h"
+
+enum {
+	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL */
+	TREE_END_MS = 2000,
+};
+
+static const int forwarded[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT,
+				SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+
+struct supervisor {
+	const struct plan *plan;
+	pid_t warden;
+	int pidfd;
+	int channel;
+	int signals;
+	uint64_t started_ns;
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	bool started;         /* the command's program is being executed */
+	bool exited;
+	bool timed_out;
+	int status;
+	bool failed;
+};
+
+/* 0, 1 and 2 must be taken, or a descriptor of ours would become the
+ * command's stdin. */
+static int hold_stdio(struct err *err)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (open("/dev/null", O_RDWR) != fd)
+			return err_set(err, ERR_SYSTEM, -EBADF, "descriptor %d is closed", fd);
+	}
+	return 0;
+}
+
+static int catch_signals(struct supervisor *s, struct err *err)
+{
+	sigset_t set;
+
+	/* Whoever started us may ignore SIGCHLD: exit statuses would be lost. The
+	 * command expects the other two to be as they are by default. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigemptyset(&set);
+	for (size_t i = 0; i < array_len(forwarded); i++)
+		sigaddset(&set, forwarded[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signals < 0 ? err_sys(err, -errno, "signalfd") : 0;
+}
+
+static void explain_clone(int r, struct err *err)
+{
+	err_sys(err, r, "create the namespaces");
+	if (r == -ENOSPC)
+		err_hint(err, r, "a limit is reached: see `sysctl user.max_user_namespaces`");
+	else if (r == -EPERM || r == -EACCES)
+		err_hint(err, r,
+			 "user namespaces are not allowed here: `sysctl -w "
+			 "kernel.unprivileged_userns_clone=1 "
+			 "kernel.apparmor_restrict_unprivileged_userns=0`, as far as they exist");
+}
+
+static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
+{
+	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
+				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
+				      .exit_signal = SIGCHLD};
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, -errno, "socketpair");
+	s->channel = pair[0];
+	/* Without a pid namespace, orphans of a killed warden come to us. */
+	if (!(s->plan->namespaces & CLONE_NEWPID))
+		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	r = sys_clone3(&args);
+	if (r == 0) {
+		fd_close(pair[0]);
+		contain(s->plan, pair[1], stdout_fd);
+	}
+	fd_close(pair[1]);
+	if (r < 0) {
+		explain_clone(r, err);
+		return r;
+	}
+	s->warden = r;
+	return userns_serve(s->plan, s->warden, s->channel, err);
+}
+
+static void kill_run(struct supervisor *s)
+{
+	if (s->pidfd >= 0)
+		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
+}
+
+static void take_report(struct supervisor *s, struct err *err)
+{
+	struct warden_report report;
+	int r = warden_receive_report(s->channel, &report);
+
+	if (r == -EINTR || r == -EAGAIN)
+		return;
+	if (r < 0) {
+		/* Hung up: the warden is gone, reaping tells the rest. */
+		s->failed = !s->started;
+		s->exited = true;
+		return;
+	}
+	switch ((enum warden_report_kind)report.kind) {
+	case WARDEN_FAILED:
+		*err = report.err;
+		s->failed = s->exited = true;
+		return;
+	case WARDEN_STARTED:
+		s->started = true;
+		if (s->plan->timeout_ms != UINT64_MAX)
+			s->deadline_ns = clock_mono_ns() + s->plan->timeout_ms * 1000000;
+		return;
+	case WARDEN_EXITED:
+		s->status = report.status;
+		s->exited = true;
+		return;
+	}
+}
+
+static void pass_signals(struct supervisor *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		int sig = (int)info.ssi_signo;
+
+		if (!s->started && sig != SIGTSTP && sig != SIGCONT) {
+			kill_run(s); /* nothing is there yet that could handle it */
+		} else if (sig == SIGTSTP) {
+			warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
+			raise(SIGSTOP);
+		} else if (sig == SIGCONT) {
+			warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
+		} else {
+			warden_send_order(s->channel, WARDEN_SIGNAL, sig);
+		}
+	}
+}
+
+/* First ask, then insist. */
+static void on_deadline(struct supervisor *s)
+{
+	if (s->timed_out) {
+		kill_run(s);
+		s->deadline_ns = UINT64_MAX;
+		return;
+	}
+	s->timed_out = true;
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGTERM);
+	/* A stopped process acts on it only when it goes on. */
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
+	s->deadline_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
+}
+
+static int remaining_ms(const struct supervisor *s)
+{
+	uint64_t now = clock_mono_ns(), ms;
+
+	if (s->deadline_ns == UINT64_MAX)
+		return -1;
+	if (s->deadline_ns <= now)
+		return 0;
+	ms = (s->deadline_ns - now + 999999) / 1000000;
+	return ms > 3600000 ? 3600000 : (int)ms;
+}
+
+static void watch(struct supervisor *s, struct err *err)
+{
+	struct pollfd fds[] = {{.fd = s->channel, .events = POLLIN},
+			       {.fd = s->signals, .events = POLLIN}};
+
+	while (!s->exited) {
+		int n = poll(fds, array_len(fds), remaining_ms(s));
+
+		if (n > 0 && fds[0].revents)
+			take_report(s, err);
+		if (n > 0 && fds[1].revents && !s->exited)
+			pass_signals(s);
+		if (s->deadline_ns <= clock_mono_ns() && !s->exited)
+			on_deadline(s);
+	}
+}
+
+/* Wait until the warden, and with it everything inside, is gone. */
+static void collect(struct supervisor *s, struct result *ret)
+{
+	struct rusage usage = {0};
+	int status = 0;
+
+	while (wait4(s->warden, &status, 0, &usage) < 0 && errno == EINTR)
+		;
+	if (!(s->plan->namespaces & CLONE_NEWPID))
+		tree_kill(TREE_END_MS);
+	if (s->started && WIFSIGNALED(status))
+		s->status = status; /* killed before it could report */
+	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
+	ret->usage = (struct usage){
+		.memory_peak = USAGE_UNKNOWN,
+		.cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000,
+		.pids_peak = USAGE_UNKNOWN,
+		.written = USAGE_UNKNOWN,
+	};
+}
+
+static void judge(const struct supervisor *s, struct result *ret)
+{
+	ret->exit_code = WIFEXITED(s->status) ? WEXITSTATUS(s->status) : -1;
+	ret->signal = WIFSIGNALED(s->status) ? WTERMSIG(s->status) : 0;
+	if (s->timed_out)
+		ret->outcome = OUTCOME_TIMEOUT;
+	else if (ret->signal)
+		ret->outcome = OUTCOME_SIGNALED;
+	else
+		ret->outcome = ret->exit_code == 0 ? OUTCOME_OK : OUTCOME_FAILED;
+}
+
+int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struct err *err)
+{
+	struct supervisor s = {.plan = plan,
+			       .pidfd = -1,
+			       .channel = -1,
+			       .signals = -1,
+			       .started_ns = clock_mono_ns(),
+			       .deadline_ns = UINT64_MAX};
+	int r;
+
+	r = hold_stdio(err);
+	if (r == 0)
+		r = catch_signals(&s, err);
+	if (r == 0)
+		r = start_warden(&s, stdout_fd, err);
+	if (r == 0)
+		watch(&s, err);
+	else
+		kill_run(&s);
+	if (s.warden > 0)
+		collect(&s, ret);
+	fd_close(s.channel);
+	fd_close(s.signals);
+	fd_close(s.pidfd);
+	if (r < 0)
+		return r;
+	if (s.failed) {
+		if (!err->message[0])
+			err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox ended before the command started");
+		return err->errnum ? -err->errnum : -EPIPE;
+	}
+	judge(&s, ret);
+	return 0;
+}

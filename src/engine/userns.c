@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/userns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "engine/mount.h"
+#include "plan/plan.h"
+
+enum { RANGE = 65536 };
+
+static int write_file(int dir, const char *name, const char *text, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = openat(dir, name, O_WRONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, -errno, "open %s", name);
+	r = fd_write_all(fd, text, strlen(text));
+	return r < 0 ? err_sys(err, r, "write %s", name) : 0;
+}
+
+/* MAP_SIZE bytes; an owner beyond the range gets a line of its own. */
+static void format_map(const struct plan *plan, unsigned id, char *map, size_t size)
+{
+	switch (plan->idmap) {
+	case IDMAP_SELF:
+		snprintf(map, size, "%u %u 1\n", id, id);
+		return;
+	case IDMAP_IDENTITY:
+		snprintf(map, size, "0 0 4294967295\n");
+		return;
+	case IDMAP_RANGE:
+		if (id < RANGE)
+			snprintf(map, size, "0 %u %u\n", plan->range_base, RANGE);
+		else
+			snprintf(map, size, "0 %u %u\n%u %u 1\n", plan->range_base, RANGE, id,
+				 plan->range_base + RANGE);
+		return;
+	case IDMAP_NONE:
+		break;
+	}
+	BUG("no map for a plan without a user namespace");
+}
+
+static int write_maps(const struct plan *plan, int proc, struct err *err)
+{
+	char map[128];
+	int r;
+
+	if (plan->idmap == IDMAP_SELF) {
+		r = write_file(proc, "setgroups", "deny", err);
+		if (r < 0)
+			return r;
+	}
+	format_map(plan, plan->uid, map, sizeof(map));
+	r = write_file(proc, "uid_map", map, err);
+	if (r < 0)
+		return r;
+	format_map(plan, plan->gid, map, sizeof(map));
+	return write_file(proc, "gid_map", map, err);
+}
+
+/* The kernel keeps capabilities here: they are lost only when a process leaves
+ * the namespace's own root, and nobody has been that yet. Raw calls, because a
+ * library's wrappers would reach for threads that do not exist. */
+static int become(const struct plan *plan, struct err *err)
+{
+	if (syscall(SYS_setgroups, 0, NULL) < 0)
+		return err_sys(err, -errno, "drop supplementary groups");
+	if (syscall(SYS_setresgid, plan->gid, plan->gid, plan->gid) < 0)
+		return err_sys(err, -errno, "become group %u", plan->gid);
+	if (syscall(SYS_setresuid, plan->uid, plan->uid, plan->uid) < 0)
+		return err_sys(err, -errno, "become user %u", plan->uid);
+	return 0;
+}
+
+static int receive_prepared(int channel, int prepared[PREPARED_MAX], size_t *ret_len,
+			    struct err *err)
+{
+	char go;
+	struct iovec iov = {.iov_base = &go, .iov_len = 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int) * PREPARED_MAX)];
+	} control;
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *cmsg;
+	ssize_t n = recvmsg(channel, &msg, MSG_CMSG_CLOEXEC);
+
+	if (n != 1 || msg.msg_flags & MSG_CTRUNC)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no id maps");
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS) {
+		*ret_len = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(prepared, CMSG_DATA(cmsg), *ret_len * sizeof(int));
+	}
+	return 0;
+}
+
+int userns_enter(const struct plan *plan, int channel, int prepared[PREPARED_MAX],
+		 size_t *ret_len, struct err *err)
+{
+	_cleanup_(fd_closep) int proc = -1;
+	int r;
+
+	if (plan->idmap == IDMAP_NONE)
+		return 0;
+	if (plan->idmap == IDMAP_SELF) {
+		proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (proc < 0)
+			return err_sys(err, -errno, "open /proc/self");
+		return write_maps(plan, proc, err);
+	}
+	r = receive_prepared(channel, prepared, ret_len, err);
+	return r < 0 ? r : become(plan, err);
+}
+
+static int send_prepared(int channel, const int *fds, size_t len, struct err *err)
+{
+	char go = 'g';
+	struct iovec iov = {.iov_base = &go, .iov_len = 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int) * PREPARED_MAX)];
+	} control = {0};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (len > 0) {
+		struct cmsghdr *cmsg = &control.head;
+
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int) * len);
+		memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * len);
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(sizeof(int) * len);
+	}
+	if (sendmsg(channel, &msg, MSG_NOSIGNAL) != 1)
+		return err_sys(err, -errno, "pass the mounts");
+	return 0;
+}
+
+/* The id-mapped mounts, in the order of the plan. */
+static int prepare_mounts(const struct plan *plan, int userns, int *fds, size_t *len,
+			  struct err *err)
+{
+	_cleanup_(fd_closep) int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (host < 0)
+		return err_sys(err, -errno, "open /");
+	for (size_t i = 0; i < plan->ops_len; i++) {
+		const struct op *op = &plan->ops[i];
+		int fd;
+
+		if (!(op->flags & OP_IDMAP))
+			continue;
+		if (*len == PREPARED_MAX)
+			return err_set(err, ERR_UNSUPPORTED, -E2BIG,
+				       "more than %d paths to map for root", PREPARED_MAX);
+		fd = mount_clone(host, op, userns, err);
+		if (fd < 0)
+			return fd;
+		fds[(*len)++] = fd;
+	}
+	return 0;
+}
+
+int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
+{
+	_cleanup_(fd_closep) int proc = -1;
+	_cleanup_(fd_closep) int userns = -1;
+	int fds[PREPARED_MAX];
+	size_t len = 0;
+	char path[32];
+	int r;
+
+	if (plan->idmap == IDMAP_NONE || plan->idmap == IDMAP_SELF)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d", child);
+	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return err_sys(err, -errno, "open %s", path);
+	r = write_maps(plan, proc, err);
+	if (r == 0 && plan->idmap == IDMAP_RANGE) {
+		userns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
+		r = userns < 0 ? err_sys(err, -errno, "open %s/ns/user", path)
+			       : prepare_mounts(plan, userns, fds, &len, err);
+	}
+	if (r == 0)
+		r = send_prepared(channel, fds, len, err);
+	for (size_t i = 0; i < len; i++)
+		fd_close(fds[i]);
+	return r;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/environ.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "plan/host.h"
+#include "plan/plan.h"
+#include "policy/resolve.h"
+
+/* What a program may know without being told. A trailing `*` is a pattern. */
+static const char *const allowed[] = {
+	"PATH", "USER",	     "LOGNAME",	  "SHELL",    "LANG",	     "LANGUAGE", "LC_*",
+	"TERM", "COLORTERM", "TERMINFO",  "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
+	"TZ",	"COLUMNS",   "LINES",	  "EDITOR",   "PAGER",	     "LESS",	 "CI",
+};
+
+/* Words that make a name a secret's name: such a variable is passed on only
+ * when it is named in full. */
+static const char *const secret_words[] = {
+	"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY",
+	"PRIVATE", "ACCESS_KEY", "AUTH", "COOKIE", "SESSION_KEY", "_KEY", "_PAT", "_PW", "DSN",
+	"AWS_", "AZURE_", "GCP_", "GOOGLE_", "GITHUB_", "GITLAB_", "GH_", "NPM_", "DOCKER_",
+	"KUBE", "VAULT_", "SSH_", "GPG_", "DATABASE_URL", "CONNECTION_STRING",
+};
+
+static bool is_secret(const char *name, size_t len)
+{
+	_cleanup_(freep) char *upper = strndup(name, len);
+
+	if (!upper)
+		return true;
+	for (char *p = upper; *p; p++)
+		if (*p >= 'a' && *p <= 'z')
+			*p = (char)(*p - 'a' + 'A');
+	for (size_t i = 0; i < array_len(secret_words); i++)
+		if (strstr(upper, secret_words[i]))
+			return true;
+	return false;
+}
+
+static bool matches(const char *rule, const char *name, size_t len)
+{
+	size_t rule_len = strlen(rule);
+
+	if (rule_len == 0 || rule[rule_len - 1] != '*')
+		return rule_len == len && strncmp(rule, name, len) == 0;
+	return len >= rule_len - 1 && strncmp(rule, name, rule_len - 1) == 0 &&
+	       !is_secret(name, len);
+}
+
+static bool passes(const struct spec *spec, const char *name, size_t len)
+{
+	if (spec->env == ENV_INHERIT)
+		return true;
+	for (size_t i = 0; i < array_len(allowed); i++)
+		if (matches(allowed[i], name, len))
+			return true;
+	for (size_t i = 0; spec->env == ENV_PASS && i < spec->env_pass.len; i++)
+		if (matches(spec->env_pass.items[i], name, len))
+			return true;
+	return false;
+}
+
+/* Replace or add NAME=VALUE. */
+static int put(struct strv *env, const char *assignment)
+{
+	size_t len = strcspn(assignment, "=") + 1;
+
+	for (size_t i = 0; i < env->len; i++) {
+		char *copy;
+
+		if (strncmp(env->items[i], assignment, len) != 0)
+			continue;
+		copy = strdup(assignment);
+		if (!copy)
+			return -ENOMEM;
+		free(env->items[i]);
+		env->items[i] = copy;
+		return 0;
+	}
+	return strv_add(env, assignment);
+}
+
+static int put_pair(struct strv *env, const char *name, const char *value)
+{
+	_cleanup_(freep) char *assignment = str_printf("%s=%s", name, value);
+
+	return assignment ? put(env, assignment) : -ENOMEM;
+}
+
+static bool has(const struct strv *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < env->len; i++)
+		if (strncmp(env->items[i], name, len) == 0 && env->items[i][len] == '=')
+			return true;
+	return false;
+}
+
+int environ_compile(struct plan *plan, const struct resolved *resolved, const struct site *site)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < site->env.len && r == 0; i++) {
+		const char *name = site->env.items[i];
+		const char *equals = strchr(name, '=');
+
+		if (equals && passes(&resolved->spec, name, (size_t)(equals - name)))
+			r = strv_add(&plan->env, name);
+	}
+	if (r == 0 && plan->confined && site->home)
+		r = put_pair(&plan->env, "HOME", site->home);
+	if (r == 0 && plan->confined)
+		r = put_pair(&plan->env, "PWD", plan->cwd);
+	if (r == 0 && !has(&plan->env, "PATH"))
+		r = strv_add(&plan->env, "PATH=/usr/local/bin:/usr/bin:/bin");
+	if (r == 0 && site->user_name && !has(&plan->env, "USER"))
+		r = put_pair(&plan->env, "USER", site->user_name);
+	for (size_t i = 0; i < resolved->env_set.len && r == 0; i++)
+		r = put(&plan->env, resolved->env_set.items[i]);
+	return r;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/host.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/sys.h"
+
+/* What every sandbox sees of the system, read-only. Links stay links. */
+static const char *const system_dirs[] = {
+	"/usr",	  "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+	"/libx32", "/etc", "/opt",  "/nix", "/gnu",   "/sys/devices/system",
+};
+
+static int probe_dir(struct host *host, const char *path, struct err *err)
+{
+	struct host_dir *dir = &host->dirs[host->dirs_len];
+	char target[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0
+							    : err_sys(err, -errno, "stat %s", path);
+	dir->path = path;
+	if (S_ISDIR(st.st_mode)) {
+		host->dirs_len++;
+		return 0;
+	}
+	if (!S_ISLNK(st.st_mode))
+		return 0;
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0)
+		return err_sys(err, -errno, "read the link %s", path);
+	target[n] = '\0';
+	dir->link = strdup(target);
+	if (!dir->link)
+		return err_oom(err);
+	host->dirs_len++;
+	return 0;
+}
+
+/* resolv.conf is often a link to a folder that is not shown otherwise. */
+static int probe_resolver(struct host *host, struct err *err)
+{
+	_cleanup_(freep) char *real = realpath("/etc/resolv.conf", NULL);
+
+	if (!real || path_covers("/etc", real) || path_covers("/usr", real))
+		return 0;
+	return strv_add(&host->files, real) < 0 ? err_oom(err) : 0;
+}
+
+int host_probe(struct host *ret, struct err *err)
+{
+	struct host host = {.uid = geteuid(), .gid = getegid()};
+	int r = 0;
+
+	host.landlock_abi = sys_landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	if (host.landlock_abi < 0)
+		host.landlock_abi = 0;
+	host.dirs = calloc(array_len(system_dirs), sizeof(*host.dirs));
+	if (!host.dirs)
+		return err_oom(err);
+	for (size_t i = 0; i < array_len(system_dirs) && r == 0; i++)
+		r = probe_dir(&host, system_dirs[i], err);
+	if (r == 0)
+		r = probe_resolver(&host, err);
+	if (r < 0) {
+		host_release(&host);
+		return r;
+	}
+	*ret = host;
+	return 0;
+}
+
+void host_release(struct host *host)
+{
+	for (size_t i = 0; i < host->dirs_len; i++)
+		free(host->dirs[i].link);
+	free(host->dirs);
+	strv_release(&host->files);
+	*host = (struct host){0};
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/op.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* clang-format off */
+static const char *const op_names[OP_KIND_COUNT_] = {
+	[OP_ROOT] = "root",
+	[OP_ROOT_BIND] = "root-bind",
+	[OP_TMPFS] = "tmpfs",
+	[OP_AUX] = "aux",
+	[OP_DIR] = "dir",
+	[OP_SYMLINK] = "symlink",
+	[OP_BIND] = "bind",
+	[OP_PRIVATE] = "private",
+	[OP_OVERLAY] = "overlay",
+	[OP_PIN] = "pin",
+	[OP_HIDE] = "hide",
+	[OP_PROC] = "proc",
+	[OP_DEVICE] = "device",
+	[OP_DEVPTS] = "devpts",
+	[OP_READONLY] = "readonly",
+	[OP_LIMIT_USERNS] = "limit-userns",
+	[OP_PIVOT] = "pivot",
+	[OP_LOOPBACK] = "loopback",
+	[OP_HOSTNAME] = "hostname",
+	[OP_KEYRING] = "keyring",
+	[OP_NO_CORE] = "no-core",
+	[OP_DROP_CAPS] = "drop-caps",
+	[OP_NO_NEW_PRIVS] = "no-new-privs",
+	[OP_SIGNAL_SCOPE] = "signal-scope",
+};
+/* clang-format on */
+
+static const char *const enforcement_names[] = {
+	[ENFORCED] = "enforced",
+	[DEGRADED] = "degraded",
+	[UNENFORCED] = "unenforced",
+};
+
+const char *op_name(enum op_kind kind)
+{
+	return op_names[kind];
+}
+
+const char *enforcement_name(enum enforcement state)
+{
+	return enforcement_names[state];
+}
+
+static struct op *grow(struct plan *plan)
+{
+	if (plan->ops_len == plan->ops_cap) {
+		size_t cap = plan->ops_cap ? plan->ops_cap * 2 : 64;
+		struct op *ops = reallocarray(plan->ops, cap, sizeof(*ops));
+
+		if (!ops)
+			return NULL;
+		plan->ops = ops;
+		plan->ops_cap = cap;
+	}
+	return &plan->ops[plan->ops_len];
+}
+
+static int add(struct plan *plan, struct op op, const char *src, const char *dst)
+{
+	struct op *slot = grow(plan);
+
+	if (!slot)
+		return -ENOMEM;
+	op.src = src ? strdup(src) : NULL;
+	op.dst = dst ? strdup(dst) : NULL;
+	if ((src && !op.src) || (dst && !op.dst)) {
+		free(op.src);
+		free(op.dst);
+		return -ENOMEM;
+	}
+	*slot = op;
+	plan->ops_len++;
+	return 0;
+}
+
+int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
+	     unsigned flags)
+{
+	return add(plan, (struct op){.kind = kind, .flags = flags}, src, dst);
+}
+
+int plan_add_sized(struct plan *plan, enum op_kind kind, const char *dst, uint64_t size)
+{
+	return add(plan, (struct op){.kind = kind, .size = size}, NULL, dst);
+}
+
+int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode)
+{
+	return add(plan, (struct op){.kind = kind, .mode = mode}, NULL, dst);
+}
+
+void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by)
+{
+	if (plan->verdicts_len == PLAN_VERDICTS_MAX)
+		BUG("more verdicts than dimensions");
+	plan->verdicts[plan->verdicts_len++] =
+		(struct verdict){.dimension = dimension, .state = state, .by = by};
+}
+
+struct plan *plan_free(struct plan *plan)
+{
+	if (!plan)
+		return NULL;
+	for (size_t i = 0; i < plan->ops_len; i++) {
+		free(plan->ops[i].src);
+		free(plan->ops[i].dst);
+	}
+	free(plan->ops);
+	strv_release(&plan->env);
+	strv_release(&plan->argv);
+	free(plan->cwd);
+	free(plan);
+	return NULL;
+}

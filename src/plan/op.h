@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* op - append operations to a plan under construction. */
+#pragma once
+#include "plan/plan.h"
+
+/* Strings are copied. 0 or -ENOMEM. */
+int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
+	     unsigned flags);
+int plan_add_sized(struct plan *plan, enum op_kind kind, const char *dst, uint64_t size);
+int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);
+void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state,
+		  const char *by);

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "config/workspace.h"
+#include "plan/host.h"
+#include "plan/toolchains.h"
+#include "policy/spec.h"
+
+/* Whether links may lead out of the workspace: what hides may, what opens may
+ * not, or a cloned link would open what it points at. */
+enum follow { FOLLOW_ANYWHERE, FOLLOW_WITHIN_WORKSPACE };
+
+static int probe_fd(int fd, struct site_path *ret, struct err *err)
+{
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "stat %s", ret->path);
+	r = path_of_fd(fd, &ret->real);
+	if (r < 0)
+		return err_sys(err, r, "name of %s", ret->path);
+	ret->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
+	return 0;
+}
+
+static bool is_absent(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR;
+}
+
+/* RET->path is set. A path that is absent or out of the caller's reach is not
+ * an error here: the plan decides what its rule is worth then. */
+static int probe_path(const char *workspace, enum follow follow, struct site_path *ret,
+		      struct err *err)
+{
+	_cleanup_(fd_closep) int base = -1;
+	_cleanup_(fd_closep) int fd = -1;
+
+	if (follow == FOLLOW_WITHIN_WORKSPACE && path_covers(workspace, ret->path)) {
+		const char *relative = ret->path + strlen(workspace);
+
+		base = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (base < 0)
+			return err_sys(err, -errno, "open %s", workspace);
+		relative += *relative == '/';
+		fd = path_open_beneath(base, *relative ? relative : ".", O_PATH, 0);
+		if (fd == -EXDEV)
+			return err_set(err, ERR_POLICY, fd,
+				       "%s leads out of the workspace by a link", ret->path);
+	} else {
+		fd = open(ret->path, O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	if (is_absent(fd))
+		return 0;
+	if (fd < 0)
+		return err_sys(err, fd, "open %s", ret->path);
+	return probe_fd(fd, ret, err);
+}
+
+static int add_path(struct site_path **paths, size_t *len, const char *path, const char *workspace,
+		    enum follow follow, struct err *err)
+{
+	struct site_path item = {.path = strdup(path)};
+	struct site_path *grown;
+	int r;
+
+	if (!item.path)
+		return err_oom(err);
+	r = probe_path(workspace, follow, &item, err);
+	if (r == 0) {
+		grown = reallocarray(*paths, *len + 1, sizeof(**paths));
+		if (grown) {
+			*paths = grown;
+			grown[(*len)++] = item;
+			return 0;
+		}
+		r = err_oom(err);
+	}
+	free(item.path);
+	free(item.real);
+	return r;
+}
+
+static int add_rules(struct site *site, const struct strv *rules, enum follow follow,
+		     struct err *err)
+{
+	for (size_t i = 0; i < rules->len; i++) {
+		int r = add_path(&site->paths, &site->paths_len, rules->items[i], site->workspace,
+				 follow, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int add_toolchains(struct site *site, struct err *err)
+{
+	_cleanup_(fd_closep) int home = -1;
+
+	if (!site->home)
+		return 0;
+	home = open(site->home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (home < 0)
+		return 0;
+	for (const struct toolchain *t = toolchains; t->path; t++) {
+		_cleanup_(freep) char *path = NULL;
+		struct stat st;
+		int r;
+
+		if (fstatat(home, t->path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		path = path_join(site->home, t->path);
+		if (!path)
+			return err_oom(err);
+		r = add_path(&site->toolchains, &site->toolchains_len, path, site->workspace,
+			     FOLLOW_ANYWHERE, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int fill(struct site *site, const struct spec *spec, const struct user *user,
+		const char *cwd, char *const *env, struct err *err)
+{
+	struct stat st;
+	int r;
+
+	site->workspace = strdup(spec->workspace);
+	site->cwd = strdup(cwd);
+	site->home = user->home ? strdup(user->home) : NULL;
+	site->user_name = user->name ? strdup(user->name) : NULL;
+	if (!site->workspace || !site->cwd || (user->home && !site->home) ||
+	    (user->name && !site->user_name))
+		return err_oom(err);
+	if (stat(site->workspace, &st) < 0)
+		return err_sys(err, -errno, "stat %s", site->workspace);
+	site->workspace_uid = st.st_uid;
+	site->workspace_gid = st.st_gid;
+	for (; *env; env++)
+		if (strv_add(&site->env, *env) < 0)
+			return err_oom(err);
+	r = add_rules(site, &spec->paths_readable, FOLLOW_WITHIN_WORKSPACE, err);
+	if (r == 0)
+		r = add_rules(site, &spec->paths_writable, FOLLOW_WITHIN_WORKSPACE, err);
+	if (r == 0)
+		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
+	if (r == 0)
+		r = add_toolchains(site, err);
+	return r;
+}
+
+int site_probe(const struct spec *spec, const struct user *user, const char *cwd,
+	       char *const *env, struct site *ret, struct err *err)
+{
+	struct site site = {0};
+	int r = fill(&site, spec, user, cwd, env, err);
+
+	if (r < 0) {
+		site_release(&site);
+		return r;
+	}
+	*ret = site;
+	return 0;
+}
+
+static void release_paths(struct site_path *paths, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		free(paths[i].path);
+		free(paths[i].real);
+	}
+	free(paths);
+}
+
+void site_release(struct site *site)
+{
+	free(site->workspace);
+	free(site->cwd);
+	free(site->home);
+	free(site->user_name);
+	release_paths(site->toolchains, site->toolchains_len);
+	release_paths(site->paths, site->paths_len);
+	strv_release(&site->env);
+	*site = (struct site){0};
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "policy/draft.h"
+#include "policy/lattice.h"
+
+int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, struct err *err)
+{
+	_cleanup_(resolved_release) struct resolved out = {0};
+	_cleanup_(draft_release) struct draft ceiling = *draft;
+	int r;
+
+	ceiling.out = &out;
+	ceiling.own = 0;
+	ceiling.chain = (struct strv){0};
+	spec_init_top(&out.spec);
+	out.spec.workspace = strdup(draft->root);
+	if (!out.spec.workspace)
+		return err_oom(err);
+	for (int dim = 0; dim < DIM_COUNT_; dim++) {
+		const char *const path[] = {"ceiling", dim_name(dim), NULL};
+		struct setting s;
+
+		if (!config_get_at(draft->config, layer, path, &s))
+			continue;
+		r = draft_set_from(&ceiling, dim, &s, err);
+		if (r < 0)
+			return r;
+	}
+	/* variables that may pass are a bound on the environment by themselves */
+	if (out.spec.env_pass.len > 0 && !(ceiling.own & DIM_BIT(DIM_ENV)))
+		out.spec.env = ENV_PASS;
+	*ret = out.spec;
+	out.spec = (struct spec){0};
+	return 0;
+}
+
+/* The line of the ceiling that bounds DIM: its own key, else the table. */
+static struct origin ceiling_origin(const struct draft *draft, enum layer layer, enum dim dim)
+{
+	const char *const key[] = {"ceiling", dim_name(dim), NULL};
+	const char *const level[] = {"ceiling", "filesystem", NULL};
+	const char *const table[] = {"ceiling", NULL};
+	bool is_path = spec_keys[dim].type == KEY_PATHS;
+	struct setting s = {0};
+
+	if (!config_get_at(draft->config, layer, key, &s) &&
+	    !(is_path && config_get_at(draft->config, layer, level, &s)))
+		config_get_at(draft->config, layer, table, &s);
+	return s.origin;
+}
+
+static int refuse(const struct draft *draft, enum layer layer, enum dim dim,
+		  const struct spec *ceiling, struct err *err)
+{
+	_cleanup_(str_release) struct str asked = {0}, limit = {0};
+	char from[ORIGIN_TEXT_MAX], to[ORIGIN_TEXT_MAX];
+	struct origin origin = ceiling_origin(draft, layer, dim);
+	bool own = draft->own & DIM_BIT(dim);
+
+	if (spec_print_dim(&draft->out->spec, dim, &asked) < 0 ||
+	    spec_print_dim(ceiling, dim, &limit) < 0)
+		return err_oom(err);
+	err_set(err, ERR_POLICY, -EPERM,
+		"%s = %.200s (%s%s%s%s) is looser than the ceiling %.200s (%s)", dim_name(dim),
+		str_text(&asked), own ? "" : "preset ", own ? "" : draft->out->sandbox,
+		own ? "" : ", ", origin_text(&draft->out->origins[dim], from, sizeof(from)),
+		str_text(&limit), origin_text(&origin, to, sizeof(to)));
+	return err_hint(err, -EPERM, "ask for less, or raise the ceiling there");
+}
+
+/* A path that was asked for by name while the ceiling hides it is refused;
+ * otherwise hiding is simply added. */
+static dim_set hidden_by_name(const struct spec *spec, const struct spec *ceiling)
+{
+	static const enum dim lists[] = {DIM_PATHS_READABLE, DIM_PATHS_WRITABLE, DIM_SOCKETS};
+	dim_set found = 0;
+
+	for (size_t k = 0; k < array_len(lists); k++) {
+		const struct strv *list = spec_list_const(spec, lists[k]);
+
+		for (size_t i = 0; i < list->len; i++)
+			for (size_t h = 0; h < ceiling->paths_hidden.len; h++)
+				if (path_covers(ceiling->paths_hidden.items[h], list->items[i]))
+					found |= DIM_BIT(lists[k]);
+	}
+	return found;
+}
+
+static int apply_spec(struct draft *draft, enum layer layer, struct err *err)
+{
+	_cleanup_(spec_release) struct spec ceiling = {0}, cut = {0};
+	struct spec *spec = &draft->out->spec;
+	dim_set excess;
+	int r;
+
+	r = ceiling_spec(draft, layer, &ceiling, err);
+	if (r < 0)
+		return r;
+	excess = spec_excess(spec, &ceiling);
+	if (!excess)
+		return 0;
+	if (excess & DIM_BIT(DIM_PATHS_HIDDEN)) {
+		excess &= ~DIM_BIT(DIM_PATHS_HIDDEN);
+		excess |= hidden_by_name(spec, &ceiling);
+	}
+	for (int dim = 0; dim < DIM_COUNT_; dim++)
+		if (excess & draft->out->written & DIM_BIT(dim))
+			return refuse(draft, layer, dim, &ceiling, err);
+	r = spec_meet(spec, &ceiling, &cut, err);
+	if (r < 0)
+		return r;
+	for (int dim = 0; dim < DIM_COUNT_; dim++)
+		if (excess & DIM_BIT(dim))
+			draft->out->origins[dim] = ceiling_origin(draft, layer, dim);
+	spec_release(spec);
+	*spec = cut;
+	cut = (struct spec){0};
+	return 0;
+}
+
+int draft_apply_ceilings(struct draft *draft, struct err *err)
+{
+	for (int layer = LAYER_SYSTEM; layer < LAYER_WORKSPACE; layer++) {
+		struct setting s;
+		int r;
+
+		if (!config_get_at(draft->config, layer, (const char *const[]){"ceiling", NULL},
+				   &s))
+			continue;
+		r = apply_spec(draft, layer, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

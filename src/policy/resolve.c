@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/resolve.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "config/value.h"
+#include "policy/draft.h"
+
+static const struct key *key_of(const char *path)
+{
+	for (size_t i = 0; i < config_keys_len; i++)
+		if (strcmp(config_keys[i].path, path) == 0)
+			return &config_keys[i];
+	BUG("no such key");
+}
+
+/* [sandbox.env] pass adds to what the sandbox itself lets pass. */
+static int apply_env_pass(struct draft *draft, struct err *err)
+{
+	const char *const path[] = {"sandbox", "env", "pass", NULL};
+	_cleanup_(strv_release) struct strv names = {0};
+	struct setting s;
+	int r;
+
+	if (draft->out->spec.env == ENV_INHERIT || !config_get(draft->config, path, &s) ||
+	    s.value->array.len == 0)
+		return 0;
+	if (toml_texts(s.value, &names) < 0)
+		return err_oom(err);
+	r = draft_set(draft, DIM_ENV_PASS, &names, true, draft->root, err);
+	if (r < 0)
+		return setting_error(&s, r, err);
+	draft_mark(draft, DIM_ENV_PASS, s.origin);
+	return 0;
+}
+
+/* An option that only makes sense with a looser level brings the level along. */
+static int imply(struct draft *draft, enum dim option, enum network level, struct err *err)
+{
+	struct spec *spec = &draft->out->spec;
+	char buf[ORIGIN_TEXT_MAX];
+
+	if (spec->network >= level)
+		return 0;
+	if (draft->out->origins[DIM_NETWORK].file == spec_keys[DIM_NETWORK].flag) {
+		err_set(err, ERR_USAGE, -EINVAL, "%s needs network = \"%s\", but %s says \"%s\"",
+			spec_keys[option].flag, spec_keys[DIM_NETWORK].choices[level],
+			origin_text(&draft->out->origins[DIM_NETWORK], buf, sizeof(buf)),
+			spec_keys[DIM_NETWORK].choices[spec->network]);
+		return err_hint(err, -EINVAL, "leave one of the two out");
+	}
+	spec->network = level;
+	draft_mark(draft, DIM_NETWORK, (struct origin){.file = spec_keys[option].flag});
+	return 0;
+}
+
+/* A level from a file yields to variables that the command line lets pass. */
+static void imply_env(struct draft *draft)
+{
+	struct origin *origin = &draft->out->origins[DIM_ENV];
+
+	if (draft->out->spec.env != ENV_CLEAN || origin->file == spec_keys[DIM_ENV].flag)
+		return;
+	draft->out->spec.env = ENV_PASS;
+	draft_mark(draft, DIM_ENV, (struct origin){.file = spec_keys[DIM_ENV_PASS].flag});
+}
+
+static int apply_ask_item(struct draft *draft, const struct ask_item *item, struct err *err)
+{
+	char *text = (char *)(item->text ? item->text : "true");
+	struct strv one = {.items = &text, .len = 1};
+	const char *flag = spec_keys[item->dim].flag;
+	int r;
+
+	r = draft_set(draft, item->dim, &one, true, draft->cwd, err);
+	if (r < 0) {
+		if (err && err->code == ERR_CONFIG)
+			err->code = ERR_USAGE;
+		return err_wrap(err, r, "%s", flag);
+	}
+	draft_mark(draft, item->dim, (struct origin){.file = flag});
+	return 0;
+}
+
+static int apply_ask(struct draft *draft, const struct ask *ask, struct err *err)
+{
+	dim_set seen = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < ask->len && r == 0; i++) {
+		r = apply_ask_item(draft, &ask->items[i], err);
+		seen |= DIM_BIT(ask->items[i].dim);
+	}
+	if (r == 0 && (seen & DIM_BIT(DIM_HOSTS)))
+		r = imply(draft, DIM_HOSTS, NETWORK_ALLOWED_HOSTS, err);
+	if (r == 0 && (seen & DIM_BIT(DIM_PORTS)))
+		r = imply(draft, DIM_PORTS, NETWORK_LOCALHOST, err);
+	if (r == 0 && (seen & DIM_BIT(DIM_ENV_PASS)))
+		imply_env(draft);
+	return r;
+}
+
+/* One of a key's choices: from OPTION's value, the files, or the default. */
+struct choice {
+	const char *text; /* static */
+	struct origin origin;
+	bool written;
+};
+
+static int choose(const struct draft *draft, const char *name, const char *asked,
+		  const char *option, const char *def, struct choice *ret, struct err *err)
+{
+	_cleanup_(freep) char *full = str_printf("sandbox.%s", name);
+	const char *const path[] = {"sandbox", name, NULL};
+	const struct key *key;
+	struct setting s;
+	uint64_t index = 0;
+	int r;
+
+	if (!full)
+		return err_oom(err);
+	key = key_of(full);
+	*ret = (struct choice){.written = true};
+	if (asked) {
+		r = key_parse(key, asked, &index, err);
+		if (r < 0) {
+			if (err)
+				err->code = ERR_USAGE;
+			return err_wrap(err, r, "%s", option);
+		}
+		ret->origin.file = option;
+	} else if (config_get(draft->config, path, &s)) {
+		index = (uint64_t)key_choice(key, s.value->string.bytes);
+		ret->origin = s.origin;
+	} else {
+		index = (uint64_t)key_choice(key, def);
+		*ret = (struct choice){.origin.file = "built in"};
+	}
+	ret->text = key->choices[index];
+	return 0;
+}
+
+static int refuse_setting(const char *what, const char *asked, const struct origin *by,
+			  const struct setting *ceiling, struct err *err)
+{
+	char from[ORIGIN_TEXT_MAX], to[ORIGIN_TEXT_MAX];
+
+	err_set(err, ERR_POLICY, -EPERM, "%s \"%s\" (%s) is not within the ceiling (%s)", what,
+		asked, origin_text(by, from, sizeof(from)),
+		origin_text(&ceiling->origin, to, sizeof(to)));
+	return err_hint(err, -EPERM, "ask for less, or raise the ceiling there");
+}
+
+static bool list_has(const struct toml_value *list, const char *text)
+{
+	for (size_t i = 0; i < list->array.len; i++)
+		if (strcmp(list->array.items[i]->string.bytes, text) == 0)
+			return true;
+	return false;
+}
+
+/* `written` decides as for dimensions: refused, or staged in its place. */
+static int bound_mode(const struct draft *draft, struct choice *mode, struct err *err)
+{
+	const char *const path[] = {"ceiling", "mode", NULL};
+	struct setting s;
+
+	for (int layer = LAYER_SYSTEM; layer < LAYER_WORKSPACE; layer++) {
+		if (!config_get_at(draft->config, layer, path, &s) ||
+		    strcmp(s.value->string.bytes, "staged") != 0 ||
+		    strcmp(mode->text, "staged") == 0)
+			continue;
+		if (mode->written)
+			return refuse_setting("mode", mode->text, &mode->origin, &s, err);
+		mode->text = "staged";
+		mode->origin = s.origin;
+	}
+	return 0;
+}
+
+static int bound_backend(const struct draft *draft, const struct choice *backend, struct err *err)
+{
+	const char *const path[] = {"ceiling", "backends", NULL};
+	struct setting s;
+
+	for (int layer = LAYER_SYSTEM; layer < LAYER_WORKSPACE; layer++)
+		if (config_get_at(draft->config, layer, path, &s) &&
+		    !list_has(s.value, backend->text))
+			return refuse_setting("backend", backend->text, &backend->origin, &s, err);
+	return 0;
+}
+
+static int resolve_modes(struct draft *draft, const struct ask *ask, struct err *err)
+{
+	struct choice mode, engine, backend;
+	const char *asked = ask ? ask->mode : NULL;
+	const char *option = asked && strcmp(asked, "staged") == 0 ? "--staged" : "--direct";
+	int r;
+
+	r = choose(draft, "mode", asked, option, "direct", &mode, err);
+	if (r == 0)
+		r = choose(draft, "engine", ask ? ask->engine : NULL, "--engine", "auto", &engine,
+			   err);
+	if (r == 0)
+		r = choose(draft, "backend", NULL, NULL, "local", &backend, err);
+	if (r == 0)
+		r = bound_mode(draft, &mode, err);
+	if (r == 0)
+		r = bound_backend(draft, &backend, err);
+	if (r < 0)
+		return r;
+	draft->out->mode = mode.text;
+	draft->out->engine = engine.text;
+	draft->out->backend = backend.text;
+	return 0;
+}
+
+static int allow_degraded(struct draft *draft, const char *name, const struct origin *by,
+			  struct err *err)
+{
+	const char *const path[] = {"ceiling", "allow_degraded", NULL};
+	struct setting s;
+
+	for (int layer = LAYER_SYSTEM; layer < LAYER_WORKSPACE; layer++)
+		if (config_get_at(draft->config, layer, path, &s) && !list_has(s.value, name))
+			return refuse_setting("allow_degraded", name, by, &s, err);
+	draft->out->allow_degraded |= DIM_BIT(dim_by_name(name));
+	return 0;
+}
+
+static int resolve_degraded(struct draft *draft, const struct ask *ask, struct err *err)
+{
+	const char *const path[] = {"sandbox", "allow_degraded", NULL};
+	const struct origin option = {.file = "--allow-degraded"};
+	struct setting s;
+	uint64_t index;
+	int r = 0;
+
+	if (config_get(draft->config, path, &s))
+		for (size_t i = 0; i < s.value->array.len && r == 0; i++)
+			r = allow_degraded(draft, s.value->array.items[i]->string.bytes, &s.origin,
+					   err);
+	for (size_t i = 0; ask && r == 0 && i < ask->allow_degraded.len; i++) {
+		const char *name = ask->allow_degraded.items[i];
+
+		r = key_parse(key_of("sandbox.allow_degraded"), name, &index, err);
+		if (r < 0) {
+			if (err)
+				err->code = ERR_USAGE;
+			return err_wrap(err, r, "--allow-degraded");
+		}
+		r = allow_degraded(draft, name, &option, err);
+	}
+	return r;
+}
+
+static int env_set(struct strv *env, const char *name, size_t len, const char *value)
+{
+	char *item = str_printf("%.*s=%s", (int)len, name, value);
+
+	if (!item)
+		return -ENOMEM;
+	for (size_t i = 0; i < env->len; i++) {
+		if (strncmp(env->items[i], item, len + 1) == 0) {
+			free(env->items[i]);
+			env->items[i] = item;
+			return 0;
+		}
+	}
+	return strv_take(env, item);
+}
+
+/* Tables merge per key: the farthest layer first, so that closer ones win. */
+static int resolve_env_set(struct draft *draft, const struct ask *ask, struct err *err)
+{
+	const char *const path[] = {"sandbox", "env", "set", NULL};
+	struct strv *env = &draft->out->env_set;
+	struct setting s;
+
+	for (int layer = 0; layer < LAYER_COUNT_; layer++) {
+		if (!config_get_at(draft->config, layer, path, &s))
+			continue;
+		for (const struct toml_entry *e = s.value->table.first; e; e = e->next)
+			if (env_set(env, e->key, e->key_len, e->value->string.bytes) < 0)
+				return err_oom(err);
+	}
+	for (size_t i = 0; ask && i < ask->env_set.len; i++) {
+		const char *text = ask->env_set.items[i], *eq = strchr(text, '=');
+		_cleanup_(freep) char *name = strndup(text, strcspn(text, "="));
+
+		if (!name)
+			return err_oom(err);
+		if (!eq || !variable_is_valid(name)) {
+			err_set(err, ERR_USAGE, -EINVAL, "--setenv: \"%s\" is not NAME=VALUE",
+				text);
+			return -EINVAL;
+		}
+		if (env_set(env, name, strlen(name), eq + 1) < 0)
+			return err_oom(err);
+	}
+	return 0;
+}
+
+static int find_command(const struct config *config, const char *name, struct err *err)
+{
+	const char *const path[] = {"commands", name, NULL};
+	struct setting s;
+
+	if (!name || config_get(config, path, &s))
+		return 0;
+	return err_set(err, ERR_USAGE, -ENOENT, "no command '%s'", name);
+}
+
+int spec_resolve(const struct config *config, const char *command, const struct ask *ask,
+		 const struct workspace *workspace, const struct user *user, struct resolved *ret,
+		 struct err *err)
+{
+	_cleanup_(resolved_release) struct resolved out = {0};
+	_cleanup_(draft_release) struct draft draft = {
+		.config = config,
+		.root = workspace->root,
+		.cwd = workspace->cwd,
+		.user = user,
+		.out = &out,
+	};
+	int r;
+
+	r = draft_init(&draft, err);
+	if (r == 0)
+		r = find_command(config, command, err);
+	if (r == 0)
+		r = presets_check_names(config, err);
+	if (r == 0)
+		r = draft_apply_sandbox(&draft, command, ask ? ask->preset : NULL, err);
+	if (r == 0)
+		r = apply_env_pass(&draft, err);
+	if (r == 0 && ask)
+		r = apply_ask(&draft, ask, err);
+	if (r == 0)
+		r = draft_settle(&draft, err);
+	if (r == 0)
+		r = draft_apply_ceilings(&draft, err);
+	if (r == 0)
+		r = resolve_modes(&draft, ask, err);
+	if (r == 0)
+		r = resolve_degraded(&draft, ask, err);
+	if (r == 0)
+		r = resolve_env_set(&draft, ask, err);
+	if (r < 0)
+		return r;
+	*ret = out;
+	out = (struct resolved){0};
+	return 0;
+}
+
+void resolved_release(struct resolved *resolved)
+{
+	spec_release(&resolved->spec);
+	free(resolved->sandbox);
+	strv_release(&resolved->env_set);
+	*resolved = (struct resolved){0};
+}
+
+static int check_each(const struct config *config, const char *table, const char *root,
+		      const struct user *user, struct err *err)
+{
+	_cleanup_(strv_release) struct strv names = {0};
+	struct workspace workspace = {.root = (char *)root, .cwd = (char *)root};
+	int r = 0;
+
+	if (config_names(config, (const char *const[]){table, NULL}, &names) < 0)
+		return err_oom(err);
+	for (size_t i = 0; i < names.len && r == 0; i++) {
+		_cleanup_(resolved_release) struct resolved out = {0};
+		_cleanup_(command_release) struct command command = {0};
+		_cleanup_(spec_release) struct spec spec = {0};
+
+		if (strcmp(table, "presets") == 0) {
+			r = preset_resolve(config, names.items[i], root, user, &spec, err);
+			continue;
+		}
+		r = command_find(config, names.items[i], &command, err);
+		if (r == 0)
+			r = spec_resolve(config, names.items[i], NULL, &workspace, user, &out, err);
+	}
+	return r;
+}
+
+int policy_check(const struct config *config, const struct workspace *workspace,
+		 const struct user *user, struct err *err)
+{
+	_cleanup_(resolved_release) struct resolved out = {0};
+	int r;
+
+	r = spec_resolve(config, NULL, NULL, workspace, user, &out, err);
+	if (r == 0)
+		r = check_each(config, "presets", workspace->root, user, err);
+	return r < 0 ? r : check_each(config, "commands", workspace->root, user, err);
+}

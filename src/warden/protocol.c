@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "warden/protocol.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#define HEAD_SIZE offsetof(struct warden_report, err)
+
+void warden_send_report(int channel, const struct warden_report *report)
+{
+	size_t size = report->kind == WARDEN_FAILED ? sizeof(*report) : HEAD_SIZE;
+
+	/* A supervisor that is gone needs no report. */
+	(void)send(channel, report, size, MSG_NOSIGNAL);
+}
+
+int warden_receive_report(int channel, struct warden_report *ret)
+{
+	ssize_t n = recv(channel, ret, sizeof(*ret), 0);
+
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	if (n == 0)
+		return -EPIPE;
+	if (ret->kind > WARDEN_EXITED ||
+	    (size_t)n != (ret->kind == WARDEN_FAILED ? sizeof(*ret) : HEAD_SIZE))
+		return -EBADMSG;
+	return 0;
+}
+
+int warden_send_order(int channel, enum warden_order_kind kind, int value)
+{
+	struct warden_order order = {.kind = kind, .value = value};
+
+	return send(channel, &order, sizeof(order), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int warden_receive_order(int channel, struct warden_order *ret)
+{
+	ssize_t n = recv(channel, ret, sizeof(*ret), MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	if (n == 0)
+		return -EPIPE;
+	return n == sizeof(*ret) ? 0 : -EBADMSG;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * protocol - what supervisor and warden say to each other.
+ *
+ * One SOCK_SEQPACKET pair, one struct per message. The warden reports, in this
+ * order: FAILED, or STARTED and then EXITED. The supervisor sends orders at
+ * any time. When its end is closed, the warden ends the run.
+ */
+#pragma once
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum warden_report_kind {
+	WARDEN_FAILED,  /* nothing was executed; `err` says why */
+	WARDEN_STARTED, /* the command's program is being executed */
+	WARDEN_EXITED,  /* `status` as in waitpid(2) */
+};
+
+struct warden_report {
+	uint32_t kind;
+	int32_t status;
+	struct err err; /* sent only with WARDEN_FAILED */
+};
+
+enum warden_order_kind {
+	WARDEN_SIGNAL,     /* `value` to the command's process group */
+	WARDEN_SIGNAL_ALL, /* `value` to every process of the run */
+};
+
+struct warden_order {
+	uint32_t kind;
+	int32_t value;
+};
+
+void warden_send_report(int channel, const struct warden_report *report);
+/* 0, or -errno: -EPIPE when the other side is gone, -EBADMSG. */
+int warden_receive_report(int channel, struct warden_report *ret);
+int warden_send_order(int channel, enum warden_order_kind kind, int value);
+int warden_receive_order(int channel, struct warden_order *ret);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "warden/warden.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/sys.h"
+#include "warden/exec.h"
+#include "warden/protocol.h"
+#include "warden/tree.h"
+
+enum { END_OF_TREE_MS = 2000 };
+
+struct launch {
+	const struct warden_job *job;
+	int error; /* written by the child in our memory */
+};
+
+/* Runs on a stack of its own in the warden's memory, while the warden waits. */
+static int launch_child(void *data)
+{
+	struct launch *launch = data;
+	const struct warden_job *job = launch->job;
+	sigset_t none;
+
+	sigemptyset(&none);
+	if (setsid() < 0 || (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) ||
+	    sigprocmask(SIG_SETMASK, &none, NULL) < 0) {
+		launch->error = -errno;
+		_exit(1);
+	}
+	launch->error = exec_program(job->argv, job->env);
+	_exit(1);
+}
+
+static pid_t launch_command(const struct warden_job *job, struct err *err)
+{
+	static char stack[32768] __attribute__((aligned(16)));
+	struct launch launch = {.job = job};
+	pid_t pid;
+
+	pid = clone(launch_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
+	if (pid < 0)
+		return err_sys(err, -errno, "start the command's process");
+	if (launch.error == 0)
+		return pid;
+	waitpid(pid, NULL, 0);
+	return exec_error(launch.error, job->argv[0], err);
+}
+
+static void signal_everybody(const struct warden_job *job, int sig)
+{
+	if (job->owns_pidns)
+		(void)kill(-1, sig);
+	else
+		(void)tree_signal(sig);
+}
+
+_Noreturn static void end_run(const struct warden_job *job, int status)
+{
+	if (!job->owns_pidns) {
+		/* Before the report: it says that nothing of the run is left. */
+		tree_kill(END_OF_TREE_MS);
+	}
+	if (status >= 0) {
+		struct warden_report report = {.kind = WARDEN_EXITED, .status = status};
+		warden_send_report(job->channel, &report);
+	}
+	_exit(0);
+}
+
+/* Reap everything that is there. Does not return once the command has ended. */
+static void reap(const struct warden_job *job, pid_t command)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid <= 0)
+			return;
+		if (pid == command)
+			end_run(job, status);
+	}
+}
+
+static void obey(const struct warden_job *job, pid_t command)
+{
+	struct warden_order order;
+	int r = warden_receive_order(job->channel, &order);
+
+	if (r == -EAGAIN || r == -EINTR)
+		return;
+	if (r < 0)
+		end_run(job, -1); /* the supervisor is gone */
+	if (order.kind == WARDEN_SIGNAL_ALL)
+		signal_everybody(job, order.value);
+	else
+		(void)kill(-command, order.value);
+}
+
+_Noreturn static void fail(const struct warden_job *job, const struct err *err)
+{
+	struct warden_report report = {.kind = WARDEN_FAILED, .err = *err};
+
+	warden_send_report(job->channel, &report);
+	_exit(1);
+}
+
+_Noreturn void warden_run(const struct warden_job *job)
+{
+	struct warden_report started = {.kind = WARDEN_STARTED};
+	struct err err = {0};
+	struct pollfd fds[2];
+	sigset_t all;
+	pid_t command;
+	int children;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	children = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (children < 0) {
+		err_sys(&err, -errno, "signalfd");
+		fail(job, &err);
+	}
+	if (!job->owns_pidns && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+		err_sys(&err, -errno, "become a subreaper");
+		fail(job, &err);
+	}
+	command = launch_command(job, &err);
+	if (command < 0)
+		fail(job, &err);
+	warden_send_report(job->channel, &started);
+	/* The command's input and output are its own: a reader must see their end
+	 * when the command closes them. */
+	sys_close_range(0, 2, 0);
+
+	fds[0] = (struct pollfd){.fd = children, .events = POLLIN};
+	fds[1] = (struct pollfd){.fd = job->channel, .events = POLLIN};
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			end_run(job, -1);
+		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			;
+		reap(job, command);
+		if (fds[1].revents)
+			obey(job, command);
+	}
+}

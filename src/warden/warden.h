@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * warden - PID 1 inside.
+ *
+ * Starts the command, reaps whatever is orphaned, passes signals on, and ends
+ * the run when the command has ended or the supervisor is gone. Without a pid
+ * namespace it is a subreaper instead, and ends the tree process by process.
+ */
+#pragma once
+#include <stdbool.h>
+
+struct warden_job {
+	char *const *argv;
+	char *const *env;
+	bool owns_pidns; /* its end is everybody's end */
+	int channel;     /* to the supervisor; see protocol.h */
+};
+
+_Noreturn void warden_run(const struct warden_job *job);
