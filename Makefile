@@ -97,9 +97,9 @@ build/$(1)/libpale.a: $(LIB_SRC:src/%.c=build/$(1)/%.o)
 	@rm -f $$@
 	$$(call q,AR) $(AR) rcs $$@ $$^
 
-build/$(1)/tests/%: tests/%.c build/$(1)/libpale.a
+build/$(1)/tests/%: tests/%.c tests/tap.c build/$(1)/libpale.a
 	@mkdir -p $$(@D)
-	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< build/$(1)/libpale.a $(2) -ljansson
+	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< tests/tap.c build/$(1)/libpale.a $(2) -ljansson
 endef
 $(eval $(call flavour,musl))
 $(eval $(call flavour,glibc,-pie))

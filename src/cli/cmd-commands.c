@@ -174,6 +174,17 @@ static int show_text(const struct config *config, const struct command *command,
 	return r < 0 ? r : table_print(&table, out);
 }
 
+static int no_command(const struct config *config, const char *name, struct err *err)
+{
+	_cleanup_(strv_release) struct strv names = {0};
+	const char *near = NULL;
+	int r = err_set(err, ERR_CONFIG, -ENOENT, "no command '%s'", name);
+
+	if (config_names(config, commands_path, &names) == 0)
+		near = str_nearest(name, (const char *const *)names.items, names.len);
+	return near ? err_hint(err, r, "did you mean '%s'?", near) : r;
+}
+
 int cmd_commands_show(int argc, char **argv)
 {
 	_cleanup_(context_release) struct context context = {0};

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,27 +126,11 @@ static int open_result_dir(struct run_args *args, struct err *err)
 	return 0;
 }
 
-/* A name that is not registered is most often a program. */
-static int explain_unknown(const struct run *run, const char *name, struct err *err)
-{
-	_cleanup_(freep) char *advice = NULL;
-	int r = no_command(&run->context.config, name, err);
-
-	advice = str_printf("%s; to run the program: pale run -- %s", err->message, name);
-	if (advice)
-		snprintf(err->message, sizeof(err->message), "%s", advice);
-	return r;
-}
-
 static int prepare(struct run *run, struct run_args *args, struct err *err)
 {
 	int r = open_result_dir(args, err);
 
-	if (r == 0)
-		r = run_prepare(run, &args->request, err);
-	if (r == -ENOENT && args->request.name && !*err->message)
-		r = explain_unknown(run, args->request.name, err);
-	return r;
+	return r < 0 ? r : run_prepare(run, &args->request, err);
 }
 
 /* To --json and --result, where they were asked for. ERR: it was not run. */

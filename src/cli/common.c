@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "config/load.h"
 
 void stdio_ensure(void)
 {
@@ -121,17 +120,6 @@ int verb_unknown(int argc, char **argv, struct err *err)
 				word == first ? "" : " ", near);
 	return err_hint(err, r, "pale help lists the verbs; a program runs by: pale run -- %s",
 			first);
-}
-
-int no_command(const struct config *config, const char *name, struct err *err)
-{
-	_cleanup_(strv_release) struct strv names = {0};
-	const char *near = NULL;
-	int r = err_set(err, ERR_CONFIG, -ENOENT, "no command '%s'", name);
-
-	if (config_names(config, (const char *const[]){"commands", NULL}, &names) == 0)
-		near = str_nearest(name, (const char *const *)names.items, names.len);
-	return near ? err_hint(err, r, "did you mean '%s'?", near) : r;
 }
 
 static int keep_value(const struct opt *opt, const char *value, void *data, struct err *err)

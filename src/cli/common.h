@@ -9,8 +9,6 @@
 #include "base/json.h"
 #include "base/str.h"
 
-struct config;
-
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
 /* A verb: ARGV[0] is the last word of its name. Returns the exit status. */
@@ -46,9 +44,6 @@ int emit_json(struct json *json);
 
 /* ERR_USAGE: ARGV begins with no verb; says which one may be meant. */
 int verb_unknown(int argc, char **argv, struct err *err);
-
-/* "no command 'NAME'", and the registered one that may be meant as a hint. */
-int no_command(const struct config *config, const char *name, struct err *err);
 
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);

@@ -344,6 +344,10 @@ int toml_lex_plain(struct toml_parser *p, struct toml_value *value)
 		return 0;
 	if (wrong == no_memory)
 		return err_oom(p->err);
-	r = toml_fail(p, start, "%.*s: %s", (int)(w.len < 60 ? w.len : 60), w.s, wrong);
+	if (w.len > 60) { /* not through the middle of a character */
+		for (w.len = 60; ((unsigned char)w.s[w.len] & 0xc0) == 0x80;)
+			w.len--;
+	}
+	r = toml_fail(p, start, "%.*s: %s", (int)w.len, w.s, wrong);
 	return hint_quotes(p, start, w, r);
 }

@@ -9,7 +9,8 @@
  * tree and text cannot disagree.
  *
  * The tree is owned by the document and lives until it is edited or freed.
- * Nesting is at most TOML_DEPTH_MAX levels deep, so consumers may recurse.
+ * No value is nested in more than TOML_DEPTH_MAX keys and brackets, so that
+ * consumers may recurse.
  */
 #pragma once
 #include <stdbool.h>

@@ -23,6 +23,7 @@ void builder_init(struct builder *b, const int *prepared, size_t prepared_len)
 	*b = (struct builder){.host = -1,
 			      .root = -1,
 			      .aux = -1,
+			      .parent = -1,
 			      .prepared = prepared,
 			      .prepared_len = prepared_len};
 }
@@ -81,6 +82,8 @@ static int attach(struct builder *b, int mount, const struct op *op, struct err 
 	r = sys_move_mount(mount, target);
 	if (r < 0)
 		return err_sys(err, r, "mount on %s", op->dst);
+	if (!(op->flags & OP_FILE))
+		target_forget(b);
 	return 0;
 }
 
@@ -234,6 +237,7 @@ static int apply_private(struct builder *b, const struct op *op, struct err *err
 	if (fd < 0)
 		return err_sys(err, fd, "make %s", op->dst);
 	r = rebind(fd, fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0);
+	target_forget(b);
 	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;
 }
 
@@ -449,6 +453,7 @@ int builder_pivot(struct builder *b, struct err *err)
 		return err_sys(err, r, "let go of the old root");
 	if (chdir("/") < 0)
 		return err_sys(err, -errno, "enter the new root");
+	target_forget(b);
 	b->host = fd_close(b->host);
 	b->root = fd_close(b->root);
 	b->aux = fd_close(b->aux);

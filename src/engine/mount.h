@@ -11,6 +11,7 @@
  * tmpfs of ours: set-up never creates anything on the host.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,13 +19,18 @@ struct err;
 struct op;
 
 struct builder {
-	int host;             /* the old root, O_PATH */
-	int root;             /* the new one */
-	int aux;              /* our folder in it, for what is mounted elsewhere; -1 */
-	dev_t own[8];         /* filesystems that we made */
+	int host;            /* the old root, O_PATH */
+	int root;            /* the new one */
+	int aux;             /* our folder in it, for what is mounted elsewhere; -1 */
+	dev_t own[8];        /* filesystems that we made */
 	size_t own_len;
-	const int *prepared;  /* mounts made by the parent, in the order of the plan */
+	const int *prepared; /* mounts made by the parent, in the order of the plan */
 	size_t prepared_len, prepared_next;
+	/* The folder that the last mount point was made in; see target.h. */
+	int parent;
+	const char *parent_path;
+	size_t parent_len;
+	bool parent_ours;
 };
 
 void builder_init(struct builder *b, const int *prepared, size_t prepared_len);

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/mount.h"
@@ -25,89 +24,99 @@ static bool is_ours(const struct builder *b, int fd)
 	return false;
 }
 
-static int make_file(int dir, const char *name, mode_t mode)
+/* mkdir and open obey the umask, which is 0 during set-up. */
+static int make(int dir, const char *name, enum target kind, mode_t mode)
 {
-	int fd = openat(dir, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDONLY | O_CLOEXEC, mode);
-
-	if (fd < 0)
+	if (kind == TARGET_DIR && mkdirat(dir, name, mode) < 0 && errno != EEXIST)
 		return -errno;
-	fd_close(fd);
+	if (kind == TARGET_FILE) {
+		int fd = openat(dir, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, mode);
+
+		if (fd >= 0 || errno != EEXIST)
+			return fd >= 0 ? fd : -errno;
+	}
+	return path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
+}
+
+/* Walk the first LEN bytes of PATH from the root, making what is missing where
+ * the folder above is ours. */
+static int walk(const struct builder *b, const char *path, size_t len)
+{
+	char name[NAME_MAX + 1];
+	int dir = b->root;
+
+	for (const char *end = path + len; path < end;) {
+		size_t n;
+		int next;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (n > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		next = is_ours(b, dir) ? make(dir, name, TARGET_DIR, 0755)
+				       : path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
+		if (dir != b->root)
+			fd_close(dir);
+		if (next < 0)
+			return next;
+		dir = next;
+		path += n;
+	}
+	return dir;
+}
+
+void target_forget(struct builder *b)
+{
+	if (b->parent != b->root)
+		fd_close(b->parent);
+	b->parent = -1;
+	b->parent_len = 0;
+}
+
+/* The folder that holds PATH's last component. */
+static int enter_parent(struct builder *b, const char *path, size_t len)
+{
+	int fd;
+
+	if (b->parent >= 0 && b->parent_len == len && strncmp(b->parent_path, path, len) == 0)
+		return 0;
+	target_forget(b);
+	fd = len == 0 ? b->root : walk(b, path, len);
+	if (fd < 0)
+		return fd;
+	b->parent = fd;
+	b->parent_path = path;
+	b->parent_len = len;
+	b->parent_ours = is_ours(b, fd);
 	return 0;
 }
 
-/* Enter NAME in DIR; make it first when it is missing. */
-static int step(const struct builder *b, int dir, const char *name, enum target kind, mode_t mode)
+int target_open(struct builder *b, const char *path, enum target kind, mode_t mode)
 {
-	int r, fd = path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
+	const char *last = strrchr(path, '/');
+	int r;
 
-	if (fd != -ENOENT || kind == TARGET_EXISTING)
-		return fd;
-	if (!is_ours(b, dir))
+	if (!last)
+		return -EINVAL;
+	if (kind == TARGET_EXISTING)
+		return path_open_nolink(b->root, path + 1, O_PATH | O_NOFOLLOW, 0);
+	r = enter_parent(b, path, (size_t)(last - path));
+	if (r < 0)
+		return r;
+	return b->parent_ours ? make(b->parent, last + 1, kind, mode)
+			      : path_open_nolink(b->parent, last + 1, O_PATH | O_NOFOLLOW, 0);
+}
+
+int target_symlink(struct builder *b, const char *to, const char *path)
+{
+	const char *last = strrchr(path, '/');
+	int r = last ? enter_parent(b, path, (size_t)(last - path)) : -EINVAL;
+
+	if (r < 0)
+		return r;
+	if (!b->parent_ours)
 		return -EROFS;
-	if (kind == TARGET_FILE)
-		r = make_file(dir, name, mode);
-	else
-		/* mkdir obeys the umask, which is the caller's: 0 is set for set-up. */
-		r = mkdirat(dir, name, mode) < 0 ? -errno : 0;
-	return r < 0 ? r : path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
-}
-
-/* Walk PATH below the root; *ret_last is the last component's name. Returns
- * the descriptor of the folder that holds it. */
-static int walk_to_parent(const struct builder *b, const char *path, bool make, char *ret_last)
-{
-	int dir = fcntl(b->root, F_DUPFD_CLOEXEC, 3);
-
-	if (dir < 0)
-		return -errno;
-	ret_last[0] = '\0';
-	for (;;) {
-		size_t len;
-
-		path += strspn(path, "/");
-		len = strcspn(path, "/");
-		if (len == 0)
-			return dir;
-		if (len > NAME_MAX) {
-			fd_close(dir);
-			return -ENAMETOOLONG;
-		}
-		if (ret_last[0]) {
-			int next = step(b, dir, ret_last, make ? TARGET_DIR : TARGET_EXISTING, 0755);
-
-			fd_close(dir);
-			if (next < 0)
-				return next;
-			dir = next;
-		}
-		memcpy(ret_last, path, len);
-		ret_last[len] = '\0';
-		path += len;
-	}
-}
-
-int target_open(const struct builder *b, const char *path, enum target kind, mode_t mode)
-{
-	char last[NAME_MAX + 1];
-	_cleanup_(fd_closep) int parent = -1;
-	int fd;
-
-	path += strspn(path, "/");
-	fd = path_open_nolink(b->root, *path ? path : ".", O_PATH | O_NOFOLLOW, 0);
-	if (fd != -ENOENT || kind == TARGET_EXISTING)
-		return fd;
-	parent = walk_to_parent(b, path, true, last);
-	return parent < 0 ? parent : step(b, parent, last, kind, mode);
-}
-
-int target_symlink(const struct builder *b, const char *to, const char *path)
-{
-	char last[NAME_MAX + 1];
-	_cleanup_(fd_closep) int parent = walk_to_parent(b, path, true, last);
-
-	if (parent < 0)
-		return parent;
-	if (!is_ours(b, parent))
-		return -EROFS;
-	return symlinkat(to, parent, last) < 0 ? -errno : 0;
+	return symlinkat(to, b->parent, last + 1) < 0 ? -errno : 0;
 }

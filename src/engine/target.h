@@ -8,8 +8,10 @@ struct builder;
 
 enum target { TARGET_EXISTING, TARGET_DIR, TARGET_FILE };
 
-/* Open PATH (absolute, as seen inside) as O_PATH. What is missing is made, with
- * MODE for the last component and 0755 for those above; not on the host's
- * filesystems: -EROFS. */
-int target_open(const struct builder *b, const char *path, enum target kind, mode_t mode);
-int target_symlink(const struct builder *b, const char *to, const char *path);
+/* Open PATH (absolute, as seen inside). What is missing is made, with MODE for
+ * the last component and 0755 for those above; not on the host's filesystems:
+ * -ENOENT. PATH must outlive the builder, which remembers the last parent. */
+int target_open(struct builder *b, const char *path, enum target kind, mode_t mode);
+int target_symlink(struct builder *b, const char *to, const char *path);
+/* Something was mounted at PATH: what is remembered below it is stale. */
+void target_forget(struct builder *b);

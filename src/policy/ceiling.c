@@ -8,6 +8,45 @@
 #include "policy/draft.h"
 #include "policy/lattice.h"
 
+/* A list under a level that allows everything bounds nothing, which cannot be
+ * what the writer of the ceiling meant. */
+static int check_levels(const struct draft *ceiling, enum layer layer, struct err *err)
+{
+	static const struct {
+		enum dim list, level;
+		const char *fix;
+	} rules[] = {
+		{DIM_HOSTS, DIM_NETWORK, "allowed_hosts"},
+		{DIM_PORTS, DIM_NETWORK, "localhost"},
+		{DIM_EXPOSE, DIM_NETWORK, "none"},
+		{DIM_SOCKETS, DIM_FILESYSTEM, "workspace_only"},
+		{DIM_PATHS_READABLE, DIM_FILESYSTEM, "workspace_only"},
+		{DIM_PATHS_WRITABLE, DIM_FILESYSTEM, "scoped_write"},
+		{DIM_CACHES, DIM_FILESYSTEM, "workspace_only"},
+		{DIM_ENV_PASS, DIM_ENV, "pass"},
+	};
+	const struct spec *spec = &ceiling->out->spec;
+	dim_set open = (spec->network == NETWORK_UNRESTRICTED ? DIM_BIT(DIM_NETWORK) : 0) |
+		       (spec->filesystem == FILESYSTEM_UNRESTRICTED ? DIM_BIT(DIM_FILESYSTEM) : 0) |
+		       (spec->env == ENV_INHERIT ? DIM_BIT(DIM_ENV) : 0);
+
+	for (size_t i = 0; i < array_len(rules); i++) {
+		const char *const path[] = {"ceiling", dim_name(rules[i].list), NULL};
+		struct setting s;
+
+		if (!(ceiling->own & DIM_BIT(rules[i].list)) || !(open & DIM_BIT(rules[i].level)))
+			continue;
+		err_set(err, ERR_CONFIG, -EINVAL,
+			"a ceiling of %s bounds nothing without one of %s", dim_name(rules[i].list),
+			dim_name(rules[i].level));
+		err_hint(err, -EINVAL, "add %s = \"%s\" to [ceiling]", dim_name(rules[i].level),
+			 rules[i].fix);
+		config_get_at(ceiling->config, layer, path, &s);
+		return setting_error(&s, -EINVAL, err);
+	}
+	return 0;
+}
+
 int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, struct err *err)
 {
 	_cleanup_(resolved_release) struct resolved out = {0};
@@ -31,9 +70,9 @@ int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, 
 		if (r < 0)
 			return r;
 	}
-	/* variables that may pass are a bound on the environment by themselves */
-	if (out.spec.env_pass.len > 0 && !(ceiling.own & DIM_BIT(DIM_ENV)))
-		out.spec.env = ENV_PASS;
+	r = check_levels(&ceiling, layer, err);
+	if (r < 0)
+		return r;
 	*ret = out.spec;
 	out.spec = (struct spec){0};
 	return 0;

@@ -101,6 +101,8 @@ static int apply_ask(struct draft *draft, const struct ask *ask, struct err *err
 		r = imply(draft, DIM_PORTS, NETWORK_LOCALHOST, err);
 	if (r == 0 && (seen & DIM_BIT(DIM_ENV_PASS)))
 		imply_env(draft);
+	else if ((seen & DIM_BIT(DIM_ENV)) && draft->out->spec.env == ENV_CLEAN)
+		strv_release(&draft->out->spec.env_pass);
 	return r;
 }
 

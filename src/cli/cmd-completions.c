@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Completion scripts, out of the tables of verbs and options. Names of
+ * registered commands are asked for at completion time; a name is data that a
+ * workspace chose, so no script ever expands it.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "cli/completions.h"
+
+static const char *const shells[] = {"bash", "zsh", "fish", NULL};
+
+const char *const *completion_shells(void)
+{
+	return shells;
+}
+
+enum operand verb_operand(enum verb_id id)
+{
+	switch ((int)id) {
+	case VERB_RUN:
+	case VERB_COMMANDS_SHOW:
+	case VERB_COMMANDS_UNREGISTER:
+		return OPERAND_COMMAND;
+	case VERB_SANDBOX_INSPECT:
+		return OPERAND_SANDBOX;
+	case VERB_CONFIG_CHECK:
+		return OPERAND_FILE;
+	case VERB_COMPLETIONS:
+		return OPERAND_SHELL;
+	case VERB_HELP:
+		return OPERAND_VERB;
+	default:
+		return OPERAND_NONE;
+	}
+}
+
+bool option_takes_file(const struct opt *opt)
+{
+	return str_eq(opt->metavar, "DIR") || str_eq(opt->metavar, "FILE") ||
+	       str_eq(opt->metavar, "PATH");
+}
+
+int put_words(struct str *out, const char *const *words)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && words[i]; i++)
+		r = str_appendf(out, " %s", words[i]);
+	return r;
+}
+
+int put_verb_words(struct str *out, const struct verb *family)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
+		const char *name = verbs[i].name;
+		size_t len = strcspn(name, " ");
+
+		if (family && verb_is_kin(family, &verbs[i]))
+			r = str_appendf(out, " %s", name + len + 1);
+		else if (!family && (i == 0 || !verb_is_kin(&verbs[i - 1], &verbs[i])))
+			r = str_appendf(out, " %.*s", (int)len, name);
+	}
+	return r;
+}
+
+bool verb_heads_family(enum verb_id id)
+{
+	return strchr(verbs[id].name, ' ') && (id == 0 || !verb_is_kin(&verbs[id - 1], &verbs[id]));
+}
+
+int cmd_completions(int argc, char **argv)
+{
+	_cleanup_(str_release) struct str out = {0};
+	struct args args;
+	struct err err = {0};
+	int r = args_parse(VERB_COMPLETIONS, argc, argv, &args, &err);
+
+	if (r > 0)
+		return STATUS_OK;
+	if (r < 0)
+		return report(&err);
+	if (str_eq(args.operands[0], "fish")) {
+		r = completions_fish(&out);
+	} else if (str_eq(args.operands[0], "bash") || str_eq(args.operands[0], "zsh")) {
+		r = completions_sh(&out, args.operands[0]);
+	} else {
+		r = err_set(&err, ERR_USAGE, -EINVAL, "completions: no shell '%s'", args.operands[0]);
+		err_hint(&err, r, "bash, zsh or fish");
+		return report(&err);
+	}
+	return r < 0 ? report_oom() : emit(&out);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+
+#include "api/context.h"
+#include "base/cleanup.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "policy/grade.h"
+#include "policy/resolve.h"
+#include "policy/trust.h"
+#include "view/table.h"
+
+/* COMMAND NULL: the ad-hoc run. */
+static int resolve(const struct context *context, const char *command, struct resolved *ret,
+		   struct err *err)
+{
+	const struct ask ask = {0};
+
+	return spec_resolve(&context->config, command, &ask, &context->workspace, &context->user,
+			    ret, err);
+}
+
+static void grade_json(const struct grade *grade, struct json *json)
+{
+	json_object(json, "grade");
+	json_string(json, "world", world_name(grade->world));
+	json_uint(json, "ceiling", grade->ceiling);
+	json_object_end(json);
+}
+
+static const char *network_name(const struct spec *spec)
+{
+	return spec_keys[DIM_NETWORK].choices[spec->network];
+}
+
+static void row_json(const char *command, const struct resolved *resolved, const struct err *err,
+		     struct json *json)
+{
+	struct grade grade;
+
+	json_object(json, NULL);
+	json_string(json, "command", command);
+	if (err) {
+		json_string(json, "error", err->message);
+		json_object_end(json);
+		return;
+	}
+	grade = spec_grade(&resolved->spec, 0);
+	json_string(json, "sandbox", resolved->sandbox);
+	json_string(json, "world", world_name(grade.world));
+	json_uint(json, "ceiling", grade.ceiling);
+	json_string(json, "network", network_name(&resolved->spec));
+	json_object_end(json);
+}
+
+static int row_text(const char *command, const struct resolved *resolved, const struct err *err,
+		    struct table *table)
+{
+	struct grade grade = err ? (struct grade){0} : spec_grade(&resolved->spec, 0);
+	char ceiling[16];
+	const char *const cells[] = {
+		command ? command : "(ad hoc)",
+		err ? "refused" : resolved->sandbox,
+		err ? NULL : world_name(grade.world),
+		err ? NULL : ceiling,
+		err ? NULL : network_name(&resolved->spec),
+	};
+	int r = 0;
+
+	snprintf(ceiling, sizeof(ceiling), "%u", grade.ceiling);
+	for (size_t i = 0; r == 0 && i < array_len(cells); i++)
+		r = table_add(table, cells[i]);
+	return r;
+}
+
+/* One row. A command that no ceiling allows has one as well; the reason goes to
+ * standard error. */
+static int list_row(const struct context *context, const char *command, struct table *table,
+		    struct json *json)
+{
+	_cleanup_(resolved_release) struct resolved resolved = {0};
+	struct err err = {0};
+	int r = resolve(context, command, &resolved, &err);
+	const struct err *failed = r < 0 ? &err : NULL;
+
+	if (r == -ENOMEM)
+		return r;
+	if (json) {
+		row_json(command, &resolved, failed, json);
+		return 0;
+	}
+	if (failed)
+		report(failed);
+	return row_text(command, &resolved, failed, table);
+}
+
+static int list(const struct context *context, bool as_json)
+{
+	static const char *const heads[] = {"COMMAND", "SANDBOX", "WORLD", "CEILING", "NETWORK", NULL};
+	_cleanup_(table_release) struct table table = {.heads = heads, .columns = 5};
+	_cleanup_(strv_release) struct strv names = {0};
+	_cleanup_(str_release) struct str out = {0};
+	struct json json = {.out = &out, .pretty = true};
+	int r = config_names(&context->config, (const char *const[]){"commands", NULL}, &names);
+
+	if (as_json)
+		json_array(&json, NULL);
+	for (size_t i = 0; r == 0 && i < names.len; i++)
+		r = list_row(context, names.items[i], &table, as_json ? &json : NULL);
+	if (r == 0)
+		r = list_row(context, NULL, &table, as_json ? &json : NULL);
+	if (r < 0)
+		return report_oom();
+	if (as_json) {
+		json_array_end(&json);
+		return emit_json(&json);
+	}
+	return table_print(&table, &out) < 0 ? report_oom() : emit(&out);
+}
+
+int cmd_sandbox_list(int argc, char **argv)
+{
+	_cleanup_(context_release) struct context context = {0};
+	struct args args;
+	struct err err = {0};
+	int r = args_parse(VERB_SANDBOX_LIST, argc, argv, &args, &err);
+
+	if (r > 0)
+		return STATUS_OK;
+	if (r == 0)
+		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
+	if (r < 0)
+		return report(&err);
+	r = list(&context, args.values[OPT_JSON] != NULL);
+	if (r == STATUS_OK && !args.values[OPT_JSON] &&
+	    trust_check(&context.config, &context.workspace, &context.user, &err) < 0)
+		report(&err);
+	return r;
+}
+
+/* A command, or else a preset: then *ret_command is false and there are no
+ * origins. */
+static int find(const struct context *context, const char *name, struct resolved *ret,
+		bool *ret_command, struct err *err)
+{
+	const char *const path[] = {"commands", name, NULL};
+	struct setting setting;
+
+	*ret_command = config_get(&context->config, path, &setting);
+	if (*ret_command)
+		return resolve(context, name, ret, err);
+	return preset_resolve(&context->config, name, context->workspace.root, &context->user,
+			      &ret->spec, err);
+}
+
+static int inspect_text(const struct resolved *resolved, bool command, struct str *out)
+{
+	static const char *const heads[] = {"DIMENSION", "VALUE", "WRITTEN AT", NULL};
+	struct grade grade = spec_grade(&resolved->spec, 0);
+	_cleanup_(table_release) struct table table = {.heads = heads, .columns = command ? 3 : 2};
+	char buf[ORIGIN_TEXT_MAX];
+	int r = 0;
+
+	for (int dim = 0; r == 0 && dim < DIM_COUNT_; dim++) {
+		const struct origin *origin = &resolved->origins[dim];
+		_cleanup_(str_release) struct str value = {0};
+
+		r = spec_print_dim(&resolved->spec, dim, &value);
+		if (r == 0)
+			r = table_add(&table, dim_name(dim));
+		if (r == 0)
+			r = table_add(&table, value.len ? str_text(&value) : NULL);
+		if (r == 0 && command)
+			r = table_add(&table, origin->file ? origin_text(origin, buf, sizeof(buf))
+							   : NULL);
+	}
+	if (r == 0)
+		r = table_print(&table, out);
+	return r < 0 ? r : str_appendf(out, "\nworld %s, ceiling %u\n", world_name(grade.world),
+				       grade.ceiling);
+}
+
+static int inspect_json(const char *name, const struct resolved *resolved, bool command)
+{
+	_cleanup_(str_release) struct str out = {0};
+	struct json json = {.out = &out, .pretty = true};
+	struct grade grade = spec_grade(&resolved->spec, 0);
+
+	json_object(&json, NULL);
+	json_string(&json, "name", name);
+	json_string(&json, "kind", command ? "command" : "preset");
+	json_string(&json, "sandbox", command ? resolved->sandbox : name);
+	spec_json(&resolved->spec, "spec", &json);
+	json_object(&json, "origins");
+	for (int dim = 0; command && dim < DIM_COUNT_; dim++) {
+		const struct origin *origin = &resolved->origins[dim];
+
+		if (!origin->file)
+			continue;
+		json_object(&json, dim_name(dim));
+		json_string(&json, "file", origin->file);
+		json_uint(&json, "line", origin->line);
+		json_object_end(&json);
+	}
+	json_object_end(&json);
+	grade_json(&grade, &json);
+	json_object_end(&json);
+	return emit_json(&json);
+}
+
+int cmd_sandbox_inspect(int argc, char **argv)
+{
+	_cleanup_(context_release) struct context context = {0};
+	_cleanup_(resolved_release) struct resolved resolved = {0};
+	_cleanup_(str_release) struct str out = {0};
+	struct args args;
+	struct err err = {0};
+	bool command = false;
+	int r = args_parse(VERB_SANDBOX_INSPECT, argc, argv, &args, &err);
+
+	if (r > 0)
+		return STATUS_OK;
+	if (r == 0)
+		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
+	if (r == 0)
+		r = find(&context, args.operands[0], &resolved, &command, &err);
+	if (r < 0)
+		return report(&err);
+	if (args.values[OPT_JSON])
+		return inspect_json(args.operands[0], &resolved, command);
+	return inspect_text(&resolved, command, &out) < 0 ? report_oom() : emit(&out);
+}
