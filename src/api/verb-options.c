@@ -8,10 +8,19 @@
 #include "config/keys.h"
 #include "policy/resolve.h"
 
-#define HELP      {"help", 'h', NULL, "print this text", OPT_HELP, NULL}
-#define JSON      {"json", 'j', NULL, "print JSON", OPT_JSON, NULL}
-#define WORKSPACE {"workspace", 0, "DIR", "the workspace, instead of looking upwards from here",  \
-		   OPT_WORKSPACE, NULL}
+#define HELP                                                                                       \
+	{                                                                                          \
+		"help", 'h', NULL, "print this text", OPT_HELP, NULL                               \
+	}
+#define JSON                                                                                       \
+	{                                                                                          \
+		"json", 'j', NULL, "print JSON", OPT_JSON, NULL                                    \
+	}
+#define WORKSPACE                                                                                  \
+	{                                                                                          \
+		"workspace", 0, "DIR", "the workspace, instead of looking upwards from here",      \
+			OPT_WORKSPACE, NULL                                                        \
+	}
 #define TABLE(items)                                                                               \
 	(struct opt_table)                                                                         \
 	{                                                                                          \
@@ -67,7 +76,8 @@ struct opt_table options_run(void)
 				.metavar = key->metavar,
 				.help = dim_help(key, helps[dim], sizeof(helps[dim])),
 				.id = OPT_DIM + dim,
-				.group = "Boundary; an option that takes one item of a list may be repeated",
+				.group =
+					"Boundary; an option that takes one item of a list may be repeated",
 			};
 	}
 made:
@@ -117,8 +127,8 @@ struct opt_table options_commands_list(void)
 struct opt_table options_commands_register(void)
 {
 	static const struct opt items[] = {
-		{"sandbox", 0, "PRESET", "the preset that it runs under; [sandbox] preset if left out",
-		 OPT_SANDBOX, NULL},
+		{"sandbox", 0, "PRESET",
+		 "the preset that it runs under; [sandbox] preset if left out", OPT_SANDBOX, NULL},
 		{"description", 0, "TEXT", "one line for lists", OPT_DESCRIPTION, NULL},
 		{"force", 'f', NULL, "replace a command of that name", OPT_FORCE, NULL},
 		WORKSPACE,
@@ -143,7 +153,8 @@ struct opt_table options_config_show(void)
 struct opt_table options_trust(void)
 {
 	static const struct opt items[] = {
-		{"show", 0, NULL, "show what is asked for and whether it is trusted", OPT_SHOW, NULL},
+		{"show", 0, NULL, "show what is asked for and whether it is trusted", OPT_SHOW,
+		 NULL},
 		{"revoke", 0, NULL, "withdraw the agreement", OPT_REVOKE, NULL},
 		{"yes", 'y', NULL, "agree without being asked", OPT_YES, NULL},
 		{"json", 'j', NULL, "with --show: print JSON", OPT_JSON, NULL},

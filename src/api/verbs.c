@@ -60,8 +60,9 @@ const struct verb verbs[VERB_COUNT_] = {
 				"CMD is one shell line; it runs as `sh -c` inside the boundary. After\n"
 				"-- stands a list that runs without a shell. Everything else in the\n"
 				"file stays as it is, byte for byte.",
-			.examples = "pale commands register test 'pytest -q tests/' --sandbox test\n"
-				    "pale commands register lint --sandbox readonly -- ruff check .",
+			.examples =
+				"pale commands register test 'pytest -q tests/' --sandbox test\n"
+				"pale commands register lint --sandbox readonly -- ruff check .",
 			.options = options_commands_register,
 		},
 	[VERB_COMMANDS_UNREGISTER] =
@@ -113,8 +114,9 @@ const struct verb verbs[VERB_COUNT_] = {
 			.operands = "[FILE]",
 			.max = 1,
 			.summary = "check the configuration, or one FILE of it",
-			.details = "For CI: exits with 0 when all is well, with 1 when not. FILE is\n"
-				   "checked as a workspace's pale.toml.",
+			.details =
+				"For CI: exits with 0 when all is well, with 1 when not. FILE is\n"
+				"checked as a workspace's pale.toml.",
 			.options = options_data,
 		},
 	[VERB_CONFIG_KEYS] =
@@ -144,10 +146,11 @@ const struct verb verbs[VERB_COUNT_] = {
 			.group = GROUP_SETUP,
 			.operands = "",
 			.summary = "write a pale.toml for this workspace",
-			.details = "With --detect, commands are taken from Makefile, CMakeLists.txt,\n"
-				   "meson.build, package.json, Cargo.toml, go.mod, pyproject.toml,\n"
-				   "pytest.ini, setup.cfg and tox.ini; nothing of them is executed. An\n"
-				   "existing pale.toml then only gains the commands that it lacks.",
+			.details =
+				"With --detect, commands are taken from Makefile, CMakeLists.txt,\n"
+				"meson.build, package.json, Cargo.toml, go.mod, pyproject.toml,\n"
+				"pytest.ini, setup.cfg and tox.ini; nothing of them is executed. An\n"
+				"existing pale.toml then only gains the commands that it lacks.",
 			.options = options_init,
 		},
 	[VERB_COMPLETIONS] =
@@ -234,9 +237,9 @@ bool verb_is_kin(const struct verb *a, const struct verb *b)
 const char *verb_group_title(enum verb_group group)
 {
 	static const char *const titles[GROUP_COUNT_] = {
-		[GROUP_RUN] = "Run",           [GROUP_REVIEW] = "Review",
-		[GROUP_POLICY] = "Policy",     [GROUP_SESSIONS] = "Sessions",
-		[GROUP_HISTORY] = "History",   [GROUP_SETUP] = "Setup",
+		[GROUP_RUN] = "Run",         [GROUP_REVIEW] = "Review",
+		[GROUP_POLICY] = "Policy",   [GROUP_SESSIONS] = "Sessions",
+		[GROUP_HISTORY] = "History", [GROUP_SETUP] = "Setup",
 	};
 
 	return titles[group];

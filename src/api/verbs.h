@@ -81,7 +81,7 @@ struct verb {
 	const char *details;  /* paragraphs for --help, may be NULL */
 	const char *examples; /* "pale …" lines, may be NULL */
 	struct opt_table (*options)(void);
-	bool on_run_path;     /* lives in `pale` itself */
+	bool on_run_path; /* lives in `pale` itself */
 };
 
 extern const struct verb verbs[VERB_COUNT_];

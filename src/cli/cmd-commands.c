@@ -163,11 +163,16 @@ static int show_text(const struct config *config, const struct command *command,
 	if (r == 0 && get_sandbox(config, command->name, &setting))
 		r = toml_text_print(setting.value, &sandbox);
 	const char *const cells[] = {
-		"name",                           command->name,
-		"description",                    command->description,
-		command->cmd ? "cmd" : "argv",    str_text(&line),
-		"sandbox",                        sandbox.data,
-		"written at",                     origin_text(&command->origin, buf, sizeof(buf)),
+		"name",
+		command->name,
+		"description",
+		command->description,
+		command->cmd ? "cmd" : "argv",
+		str_text(&line),
+		"sandbox",
+		sandbox.data,
+		"written at",
+		origin_text(&command->origin, buf, sizeof(buf)),
 	};
 	for (size_t i = 0; r == 0 && i < array_len(cells); i++)
 		r = table_add(&table, cells[i]);

@@ -91,7 +91,8 @@ int cmd_completions(int argc, char **argv)
 	} else if (str_eq(args.operands[0], "bash") || str_eq(args.operands[0], "zsh")) {
 		r = completions_sh(&out, args.operands[0]);
 	} else {
-		r = err_set(&err, ERR_USAGE, -EINVAL, "completions: no shell '%s'", args.operands[0]);
+		r = err_set(&err, ERR_USAGE, -EINVAL, "completions: no shell '%s'",
+			    args.operands[0]);
 		err_hint(&err, r, "bash, zsh or fish");
 		return report(&err);
 	}

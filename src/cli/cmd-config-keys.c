@@ -6,11 +6,13 @@
 #include "view/table.h"
 
 static const char *const type_names[] = {
-	[KEY_CHOICE] = "choice",     [KEY_BOOL] = "boolean",    [KEY_UINT] = "number",
-	[KEY_SIZE] = "size",         [KEY_DURATION] = "duration", [KEY_TEXT] = "text",
-	[KEY_NAME] = "name",         [KEY_TEXTS] = "texts",     [KEY_CHOICES] = "choices",
-	[KEY_PATHS] = "paths",       [KEY_PORTS] = "ports",     [KEY_HOSTS] = "hosts",
-	[KEY_VARS] = "variables",    [KEY_TEXT_MAP] = "table of text",
+	[KEY_CHOICE] = "choice",       [KEY_BOOL] = "boolean",
+	[KEY_UINT] = "number",         [KEY_SIZE] = "size",
+	[KEY_DURATION] = "duration",   [KEY_TEXT] = "text",
+	[KEY_NAME] = "name",           [KEY_TEXTS] = "texts",
+	[KEY_CHOICES] = "choices",     [KEY_PATHS] = "paths",
+	[KEY_PORTS] = "ports",         [KEY_HOSTS] = "hosts",
+	[KEY_VARS] = "variables",      [KEY_TEXT_MAP] = "table of text",
 	[KEY_SPEC] = "preset or spec", [KEY_SPEC_TABLE] = "spec",
 };
 
@@ -56,8 +58,7 @@ static int keys_json(void)
 	return emit_json(&json);
 }
 
-static int keys_table(const struct key *keys, size_t len, const char *const *heads,
-		      struct str *out)
+static int keys_table(const struct key *keys, size_t len, const char *const *heads, struct str *out)
 {
 	_cleanup_(table_release) struct table table = {.heads = heads, .columns = 4};
 	int r = 0;
@@ -76,13 +77,14 @@ static int keys_table(const struct key *keys, size_t len, const char *const *hea
 
 static int keys_text(void)
 {
-	static const char *const key_heads[] = {"KEY", "TYPE", "DEFAULT", "", NULL};
-	static const char *const dim_heads[] = {"DIMENSION", "TYPE", "DEFAULT", "", NULL};
+	static const char *const key_heads[] = {"KEY", "TYPE", "DEFAULT", "MEANING", NULL};
+	static const char *const dim_heads[] = {"DIMENSION", "TYPE", "DEFAULT", "MEANING", NULL};
 	_cleanup_(str_release) struct str out = {0};
 	int r = keys_table(config_keys, config_keys_len, key_heads, &out);
 
 	if (r == 0)
-		r = str_append(&out, "\nBelow presets.NAME, commands.NAME.sandbox and ceiling:\n\n");
+		r = str_append(&out,
+			       "\nBelow presets.NAME, commands.NAME.sandbox and ceiling:\n\n");
 	if (r == 0)
 		r = keys_table(spec_keys, DIM_COUNT_, dim_heads, &out);
 	return r < 0 ? report_oom() : emit(&out);

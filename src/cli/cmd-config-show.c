@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <string.h>
 
 #include "api/context.h"
@@ -32,34 +33,31 @@ static int path_text(const char *const *path, struct str *out)
 	return r;
 }
 
-static void put_json(const char *key, const struct toml_value *value, const char *text,
-		     const struct origin *origin, struct json *json)
+static void put_json(const char *key, const struct toml_value *value, const struct origin *origin,
+		     struct json *json)
 {
 	json_object(json, NULL);
 	json_string(json, "key", key);
-	if (value)
-		toml_text_json(value, "value", json);
-	else
-		json_null(json, "value");
-	json_string(json, "text", text);
+	toml_text_json(value, "value", json);
 	json_string(json, "file", origin->file);
 	json_uint(json, "line", origin->line);
 	json_object_end(json);
 }
 
-/* VALUE NULL: a default, of which only TEXT is known. */
 static int put(struct show *show, const char *key, const struct toml_value *value,
-	       const char *text, const struct origin *origin)
+	       const struct origin *origin)
 {
 	_cleanup_(str_release) struct str line = {0};
 	char buf[ORIGIN_TEXT_MAX];
 	int r;
 
 	if (show->json) {
-		put_json(key, value, text, origin, show->json);
+		put_json(key, value, origin, show->json);
 		return 0;
 	}
-	r = str_appendf(&line, "%s = %s", key, text);
+	r = str_appendf(&line, "%s = ", key);
+	if (r == 0)
+		r = toml_text_print(value, &line);
 	if (r == 0)
 		r = table_add(show->table, str_text(&line));
 	if (r == 0 && show->table->columns > 1)
@@ -80,7 +78,7 @@ static int walk(struct show *show, size_t depth)
 	int r = config_names(show->config, show->path, &names);
 
 	for (size_t i = 0; r == 0 && depth < DEPTH_MAX && i < names.len; i++) {
-		_cleanup_(str_release) struct str key = {0}, text = {0};
+		_cleanup_(str_release) struct str key = {0};
 		struct setting setting;
 
 		show->path[depth] = names.items[i];
@@ -96,10 +94,7 @@ static int walk(struct show *show, size_t depth)
 		}
 		r = path_text(show->path, &key);
 		if (r == 0)
-			r = toml_text_print(setting.value, &text);
-		if (r == 0)
-			r = put(show, str_text(&key), setting.value, str_text(&text),
-				&setting.origin);
+			r = put(show, str_text(&key), setting.value, &setting.origin);
 	}
 	show->path[depth] = NULL;
 	return r;
@@ -134,10 +129,23 @@ static void split(const char *dotted, char *buf, size_t size, const char **path)
 	path[n] = NULL;
 }
 
+static int put_default(struct show *show, const struct key *key)
+{
+	const struct origin built_in = {.file = "built in"};
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(toml_freep) struct toml *doc = NULL;
+	int r = str_appendf(&text, "default = %s", key->def);
+
+	if (r == 0)
+		r = toml_parse(text.data, text.len, &doc, NULL, NULL);
+	if (r == -EINVAL)
+		BUG("the default of a key is not TOML");
+	return r < 0 ? r : put(show, key->path, toml_get(toml_root(doc), "default"), &built_in);
+}
+
 /* What nobody wrote. */
 static int put_defaults(struct show *show)
 {
-	const struct origin built_in = {.file = "built in"};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < config_keys_len; i++) {
@@ -150,7 +158,7 @@ static int put_defaults(struct show *show)
 			continue;
 		split(key->path, buf, sizeof(buf), path);
 		if (!config_get(show->config, path, &setting))
-			r = put(show, key->path, NULL, key->def, &built_in);
+			r = put_default(show, key);
 	}
 	return r;
 }

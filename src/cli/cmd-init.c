@@ -70,9 +70,9 @@ static int add_detected(struct edit *edit, struct str *log, struct err *err)
 		if (edit_has_command(edit, command->name))
 			continue;
 		r = add_found(edit, command, err);
-		if (r == 0 && str_appendf(log, "  %s (%s), sandbox %s\n", command->name,
-					  command->source,
-					  command->preset ? command->preset : "-") < 0)
+		if (r == 0 &&
+		    str_appendf(log, "  %s (%s), sandbox %s\n", command->name, command->source,
+				command->preset ? command->preset : "-") < 0)
 			r = err_oom(err);
 	}
 	return r;

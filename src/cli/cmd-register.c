@@ -37,15 +37,18 @@ static int check_shape(const struct args *args, struct err *err)
 
 	if (!name_is_valid(name)) {
 		r = err_set(err, ERR_USAGE, -EINVAL, "'%s' cannot be a command's name", name);
-		return err_hint(err, r, "a name is letters, digits, '.', '_' and '-', and begins "
-					"with a letter or digit");
+		return err_hint(err, r,
+				"a name is letters, digits, '.', '_' and '-', and begins "
+				"with a letter or digit");
 	}
 	if (args->dashdash == 1 || (args->dashdash < 0 && args->len == 2))
 		return 0;
 	r = err_set(err, ERR_USAGE, -EINVAL, "register: unexpected operand '%s'",
 		    args->operands[args->len - 1]);
-	return err_hint(err, r, "one shell line in quotes, or a list after --: "
-				"pale commands register %s -- %s …", name, args->operands[1]);
+	return err_hint(err, r,
+			"one shell line in quotes, or a list after --: "
+			"pale commands register %s -- %s …",
+			name, args->operands[1]);
 }
 
 /* Refuse what is there already, wherever it is written. */

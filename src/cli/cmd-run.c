@@ -95,7 +95,8 @@ static int set_command(struct run_args *args, const struct opt_args *operands, s
 
 	if (operands->len == 0) {
 		r = err_set(err, ERR_USAGE, -EINVAL, "run: nothing to run");
-		return err_hint(err, r, "pale run NAME, or pale run -- CMD; pale commands lists names");
+		return err_hint(err, r,
+				"pale run NAME, or pale run -- CMD; pale commands lists names");
 	}
 	/* A `--` after NAME is an argument like any other: it ended no options. */
 	if (operands->dashdash != 0)

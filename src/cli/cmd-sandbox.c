@@ -97,7 +97,8 @@ static int list_row(const struct context *context, const char *command, struct t
 
 static int list(const struct context *context, bool as_json)
 {
-	static const char *const heads[] = {"COMMAND", "SANDBOX", "WORLD", "CEILING", "NETWORK", NULL};
+	static const char *const heads[] = {"COMMAND", "SANDBOX", "WORLD",
+					    "CEILING", "NETWORK", NULL};
 	_cleanup_(table_release) struct table table = {.heads = heads, .columns = 5};
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(str_release) struct str out = {0};
@@ -172,13 +173,14 @@ static int inspect_text(const struct resolved *resolved, bool command, struct st
 		if (r == 0)
 			r = table_add(&table, value.len ? str_text(&value) : NULL);
 		if (r == 0 && command)
-			r = table_add(&table, origin->file ? origin_text(origin, buf, sizeof(buf))
-							   : NULL);
+			r = table_add(&table,
+				      origin->file ? origin_text(origin, buf, sizeof(buf)) : NULL);
 	}
 	if (r == 0)
 		r = table_print(&table, out);
-	return r < 0 ? r : str_appendf(out, "\nworld %s, ceiling %u\n", world_name(grade.world),
-				       grade.ceiling);
+	return r < 0 ? r
+		     : str_appendf(out, "\nworld %s, ceiling %u\n", world_name(grade.world),
+				   grade.ceiling);
 }
 
 static int inspect_json(const char *name, const struct resolved *resolved, bool command)

@@ -107,8 +107,8 @@ static bool agrees(void)
 	return str_eq(answer, "y") || str_eq(answer, "Y") || str_eq(answer, "yes");
 }
 
-static int give(const struct context *context, const struct trust_ask *ask,
-		enum trust_state state, bool yes, struct err *err)
+static int give(const struct context *context, const struct trust_ask *ask, enum trust_state state,
+		bool yes, struct err *err)
 {
 	_cleanup_(str_release) struct str out = {0};
 	int r;

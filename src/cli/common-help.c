@@ -66,9 +66,10 @@ int help_family(const struct verb *verb, struct str *out)
 		if (verb_is_kin(verb, &verbs[i]))
 			r = put_row(&verbs[i], out);
 	if (r == 0)
-		r = str_appendf(out,
-				"\n`pale %.*s` alone is `pale %s`. `pale help %.*s VERB` explains one.\n",
-				family, verb->name, verb->name, family, verb->name);
+		r = str_appendf(
+			out,
+			"\n`pale %.*s` alone is `pale %s`. `pale help %.*s VERB` explains one.\n",
+			family, verb->name, verb->name, family, verb->name);
 	return r;
 }
 
@@ -99,7 +100,8 @@ int help_main(struct str *out)
 	for (int group = 0; r == 0 && group < GROUP_COUNT_; group++)
 		r = put_group((enum verb_group)group, out);
 	if (r == 0)
-		r = str_append(out, "\n`pale help VERB` or `pale VERB --help` explains one of them; "
-				    "so does man pale-VERB.\n");
+		r = str_append(out,
+			       "\n`pale help VERB` or `pale VERB --help` explains one of them; "
+			       "so does man pale-VERB.\n");
 	return r;
 }

@@ -46,7 +46,8 @@ static int check_operands(const struct verb *verb, const struct opt_args *args, 
 			*verb->operands ? " " : "", verb->operands);
 }
 
-struct catch {
+struct catch
+{
 	opt_set_fn *set;
 	void *data;
 	bool help;
@@ -118,6 +119,10 @@ int verb_unknown(int argc, char **argv, struct err *err)
 	if (near)
 		return err_hint(err, r, "did you mean '%s%s%s'?", word == first ? "" : first,
 				word == first ? "" : " ", near);
+	if (word != first)
+		return err_hint(err, r, "pale help %s lists its verbs", first);
+	if (*first == '-')
+		return err_hint(err, r, "options come after the verb; pale help lists the verbs");
 	return err_hint(err, r, "pale help lists the verbs; a program runs by: pale run -- %s",
 			first);
 }

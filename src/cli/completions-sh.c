@@ -80,14 +80,18 @@ static int put_verbs(struct str *out)
 			continue;
 		while (name[len] != ' ')
 			len++;
-		r = str_appendf(out, "\t%.*s)\n\t\tif ((at == 2)) && [[ $cur != -* ]]; then\n"
-				     "\t\t\t_pale_words", len, name);
+		r = str_appendf(out,
+				"\t%.*s)\n\t\tif ((at == 2)) && [[ $cur != -* ]]; then\n"
+				"\t\t\t_pale_words",
+				len, name);
 		if (r == 0)
 			r = put_verb_words(out, &verbs[i]);
 		if (r == 0)
-			r = str_appendf(out, "\n\t\t\treturn\n\t\tfi\n"
-					     "\t\t[[ -z $sub || $sub == -* ]] && sub=%s\n"
-					     "\t\tverb=\"$verb $sub\"\n\t\t;;\n", name + len + 1);
+			r = str_appendf(out,
+					"\n\t\t\treturn\n\t\tfi\n"
+					"\t\t[[ -z $sub || $sub == -* ]] && sub=%s\n"
+					"\t\tverb=\"$verb $sub\"\n\t\t;;\n",
+					name + len + 1);
 	}
 	return r < 0 ? r : str_append(out, "\tesac\n");
 }

@@ -9,8 +9,8 @@
 #include "cli/detect.h"
 
 static const char *const targets[] = {
-	"all",   "build", "test", "check",  "lint",     "format",    "fmt",
-	"clean", "dist",  "docs", "bench",  "coverage", "typecheck", "install",
+	"all",   "build", "test", "check", "lint",     "format",    "fmt",
+	"clean", "dist",  "docs", "bench", "coverage", "typecheck", "install",
 };
 
 /* One logical line, continuations joined; advances *TEXT. False: the end. */

@@ -42,12 +42,9 @@ static int add_tools(const struct toml_value *tool, struct found *found)
 		const char *tool, *name;
 		const char *argv[4];
 	} tools[] = {
-		{"pytest", "test", {"pytest"}},
-		{"ruff", "lint", {"ruff", "check"}},
-		{"flake8", "lint", {"flake8"}},
-		{"black", "format", {"black", "."}},
-		{"ruff", "format", {"ruff", "format"}},
-		{"mypy", "typecheck", {"mypy", "."}},
+		{"pytest", "test", {"pytest"}},         {"ruff", "lint", {"ruff", "check"}},
+		{"flake8", "lint", {"flake8"}},         {"black", "format", {"black", "."}},
+		{"ruff", "format", {"ruff", "format"}}, {"mypy", "typecheck", {"mypy", "."}},
 	};
 	int r = 0;
 

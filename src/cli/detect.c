@@ -46,8 +46,8 @@ static const struct rule {
 
 static int open_file(int dirfd, const char *name)
 {
-	_cleanup_(fd_closep) int fd =
-		path_open_beneath(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	_cleanup_(fd_closep) int fd = path_open_beneath(dirfd, name,
+							O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	struct stat st;
 
 	if (fd < 0)

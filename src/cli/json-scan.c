@@ -11,8 +11,8 @@
 struct scan {
 	const char *at, *end;
 	unsigned depth;
-	const char *key;      /* of the top-level object */
-	bool inside;          /* in the object that KEY names */
+	const char *key; /* of the top-level object */
+	bool inside;     /* in the object that KEY names */
 	struct strv *names;
 };
 

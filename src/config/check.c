@@ -27,7 +27,7 @@ static int check_table(struct check *c, const struct toml_value *table, const st
 /* Put the position in front of what err says. */
 static int at(const struct check *c, struct toml_pos pos, int r)
 {
-	return err_wrap(c->err, r, "%s:%u:%u", c->file, pos.line, pos.column);
+	return position_error(c->file, pos, r, c->err);
 }
 
 /* "[presets.ci]" for the table that we are in, N levels deep. */
@@ -297,11 +297,13 @@ static int check_entry(struct check *c, const struct toml_entry *entry, const st
 	bool inner;
 	int dim, r;
 
+	if (strlen(entry->key) != entry->key_len)
+		return unknown_key(c, entry, spec != NULL);
 	key = find_key(c, &inner);
 	dim = spec && !key ? dim_by_name(entry->key) : -1;
 	if (dim >= 0)
 		return check_value(c, &spec_keys[dim], entry->value);
-	if (strlen(entry->key) != entry->key_len || (!key && !inner))
+	if (!key && !inner)
 		return unknown_key(c, entry, spec != NULL);
 	r = check_name(c, entry);
 	if (r < 0)

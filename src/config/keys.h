@@ -43,21 +43,21 @@ enum dim {
 };
 
 enum key_type {
-	KEY_CHOICE,   /* one of `choices`, tight to loose */
+	KEY_CHOICE, /* one of `choices`, tight to loose */
 	KEY_BOOL,
 	KEY_UINT,     /* within min..max */
 	KEY_SIZE,     /* text "512m" or a plain number of bytes, within min..max */
 	KEY_DURATION, /* text "90s", within min..max milliseconds */
 	KEY_TEXT,
-	KEY_NAME,     /* [A-Za-z0-9][A-Za-z0-9._-]* */
-	KEY_TEXTS,    /* list of text */
-	KEY_CHOICES,  /* list, each one of `choices` */
-	KEY_PATHS,    /* list: absolute, ~/…, ${WORKSPACE}/…, or relative to the workspace */
-	KEY_PORTS,    /* list of 1..65535 */
-	KEY_HOSTS,    /* list of host rules */
-	KEY_VARS,     /* list of variable names; a trailing * is a pattern */
-	KEY_TEXT_MAP, /* table of text */
-	KEY_SPEC,     /* a preset's name, or a spec table */
+	KEY_NAME,       /* [A-Za-z0-9][A-Za-z0-9._-]* */
+	KEY_TEXTS,      /* list of text */
+	KEY_CHOICES,    /* list, each one of `choices` */
+	KEY_PATHS,      /* list: absolute, ~/…, ${WORKSPACE}/…, or relative to the workspace */
+	KEY_PORTS,      /* list of 1..65535 */
+	KEY_HOSTS,      /* list of host rules */
+	KEY_VARS,       /* list of variable names; a trailing * is a pattern */
+	KEY_TEXT_MAP,   /* table of text */
+	KEY_SPEC,       /* a preset's name, or a spec table */
 	KEY_SPEC_TABLE, /* spec keys are allowed below */
 };
 
@@ -65,7 +65,7 @@ enum key_type {
 enum { KEY_SYSTEM = 1, KEY_USER = 2, KEY_WORKSPACE = 4, KEY_ANYWHERE = 7 };
 
 struct key {
-	const char *path;           /* of a spec key: its bare name */
+	const char *path; /* of a spec key: its bare name */
 	enum key_type type;
 	const char *const *choices; /* NULL-terminated, for KEY_CHOICE(S) */
 	uint64_t min, max;          /* for numbers */

@@ -24,6 +24,7 @@ struct source {
 	enum layer layer;
 	int dirfd;
 	const char *name;
+	char shown[ORIGIN_TEXT_MAX]; /* the path in messages */
 };
 
 static void source_close(struct source *s)
@@ -37,6 +38,7 @@ static int source_open(struct source *s, struct err *err)
 	_cleanup_(freep) char *dir = NULL;
 	const char *slash = strrchr(s->path, '/');
 
+	origin_text(&(struct origin){.file = s->path}, s->shown, sizeof(s->shown));
 	s->name = slash ? slash + 1 : s->path;
 	dir = slash ? strndup(s->path, slash == s->path ? 1 : (size_t)(slash - s->path))
 		    : strdup(".");
@@ -45,7 +47,7 @@ static int source_open(struct source *s, struct err *err)
 	s->dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->dirfd >= 0)
 		return 1;
-	return errno == ENOENT ? 0 : err_sys(err, -errno, "open folder %s", dir);
+	return errno == ENOENT ? 0 : err_sys(err, -errno, "open the folder of %s", s->shown);
 }
 
 static bool owner_is_fine(const struct source *s, const struct stat *st)
@@ -68,13 +70,13 @@ static int check_owner(const struct source *s, const struct stat *st, struct err
 {
 	if (!owner_is_fine(s, st)) {
 		err_set(err, ERR_CONFIG, -EPERM,
-			"%s belongs to uid %u, which is neither root nor you", s->path,
+			"%s belongs to uid %u, which is neither root nor you", s->shown,
 			(unsigned)st->st_uid);
 		return err_hint(err, -EPERM, "review the file, then: chown %u '%s'",
 				(unsigned)geteuid(), s->path);
 	}
 	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_private(st))) {
-		err_set(err, ERR_CONFIG, -EPERM, "%s can be written by others", s->path);
+		err_set(err, ERR_CONFIG, -EPERM, "%s can be written by others", s->shown);
 		return err_hint(err, -EPERM, "review the file, then: chmod go-w '%s'", s->path);
 	}
 	return 0;
@@ -88,19 +90,19 @@ static int source_read(const struct source *s, struct str *ret_text, struct err 
 	int r;
 
 	if (fstatat(s->dirfd, s->name, &name, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, -errno, "open %s", s->path);
+		return errno == ENOENT ? 0 : err_sys(err, -errno, "open %s", s->shown);
 	fd = file_open_regular(s->dirfd, s->name, &st, err);
 	if (fd < 0) {
 		if (fd == -ENOENT && S_ISLNK(name.st_mode))
 			return err_set(err, ERR_CONFIG, fd, "%s is a symbolic link to nothing",
-				       s->path);
+				       s->shown);
 		if (err && fd != -ENOMEM)
 			err->code = ERR_CONFIG;
-		return err_wrap(err, fd, "%s", s->path);
+		return err_wrap(err, fd, "%s", s->shown);
 	}
 	if (s->layer == LAYER_WORKSPACE &&
 	    (S_ISLNK(name.st_mode) || name.st_ino != st.st_ino || name.st_dev != st.st_dev)) {
-		err_set(err, ERR_CONFIG, -ELOOP, "%s is a symbolic link", s->path);
+		err_set(err, ERR_CONFIG, -ELOOP, "%s is a symbolic link", s->shown);
 		return err_hint(err, -ELOOP, "put the file itself there");
 	}
 	r = check_owner(s, &st, err);
@@ -108,9 +110,9 @@ static int source_read(const struct source *s, struct str *ret_text, struct err 
 		return r;
 	r = fd_read_all(fd, CONFIG_MAX_BYTES, ret_text);
 	if (r == -EFBIG)
-		return err_set(err, ERR_CONFIG, r, "%s is larger than %d bytes", s->path,
+		return err_set(err, ERR_CONFIG, r, "%s is larger than %d bytes", s->shown,
 			       CONFIG_MAX_BYTES);
-	return r < 0 ? err_sys(err, r, "read %s", s->path) : 1;
+	return r < 0 ? err_sys(err, r, "read %s", s->shown) : 1;
 }
 
 static int file_load(const char *path, enum layer layer, struct config_file *ret, struct err *err)
@@ -128,9 +130,9 @@ static int file_load(const char *path, enum layer layer, struct config_file *ret
 		return r;
 	r = toml_parse(str_text(&text), text.len, &doc, &pos, err);
 	if (r == -EINVAL)
-		return err_wrap(err, r, "%s:%u:%u", path, pos.line, pos.column);
+		return position_error(path, pos, r, err);
 	if (r < 0)
-		return err_wrap(err, r, "%s", path);
+		return err_wrap(err, r, "%s", source.shown);
 	r = config_check(doc, path, layer, err);
 	if (r < 0)
 		return r;
@@ -243,10 +245,15 @@ const char *origin_text(const struct origin *origin, char *buf, size_t size)
 	return buf;
 }
 
-int setting_error(const struct setting *setting, int r, struct err *err)
+int position_error(const char *file, struct toml_pos pos, int r, struct err *err)
 {
+	struct origin origin = {.file = file, .line = pos.line};
 	char buf[ORIGIN_TEXT_MAX];
 
-	return err_wrap(err, r, "%s:%u", origin_text(&setting->origin, buf, sizeof(buf)),
-			setting->value->pos.column);
+	return err_wrap(err, r, "%s:%u", origin_text(&origin, buf, sizeof(buf)), pos.column);
+}
+
+int setting_error(const struct setting *setting, int r, struct err *err)
+{
+	return position_error(setting->origin.file, setting->value->pos, r, err);
 }

@@ -26,7 +26,7 @@ struct origin {
 };
 
 struct config_file {
-	char *path;       /* NULL: absent */
+	char *path; /* NULL: absent */
 	struct toml *doc;
 };
 
@@ -65,5 +65,6 @@ int config_names(const struct config *config, const char *const *path, struct st
  * left out. */
 #define ORIGIN_TEXT_MAX 256
 const char *origin_text(const struct origin *origin, char *buf, size_t size);
-/* Put "FILE:LINE:COLUMN: " of a setting in front of what ERR says. */
+/* Put "FILE:LINE:COLUMN: " in front of what ERR says. */
+int position_error(const char *file, struct toml_pos pos, int r, struct err *err);
 int setting_error(const struct setting *setting, int r, struct err *err);

@@ -236,7 +236,7 @@ static int apply_private(struct builder *b, const struct op *op, struct err *err
 
 	if (fd < 0)
 		return err_sys(err, fd, "make %s", op->dst);
-	r = rebind(fd, fd, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0);
+	r = rebind(fd, fd, 0, 0);
 	target_forget(b);
 	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;
 }
@@ -307,13 +307,9 @@ static int apply_proc(struct builder *b, const struct op *op, struct err *err)
 static int apply_device(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int mount = sys_open_tree(AT_FDCWD, op->dst, OPEN_TREE_CLONE);
-	int r;
 
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of %s", op->dst);
-	r = set_attrs(mount, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1, 0);
-	if (r < 0)
-		return err_sys(err, r, "set the mount flags of %s", op->dst);
 	return attach(b, mount, op, err);
 }
 

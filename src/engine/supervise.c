@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,12 +51,21 @@ struct supervisor {
 };
 
 /* 0, 1 and 2 must be taken, or a descriptor of ours would become the
- * command's stdin. */
+ * command's stdin. A folder among them would lead out of the sandbox. */
 static int hold_stdio(struct err *err)
 {
 	for (int fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
+		struct stat st;
+
+		if (fstat(fd, &st) == 0) {
+			if (!S_ISDIR(st.st_mode))
+				continue;
+			return err_hint(err,
+					err_set(err, ERR_USAGE, -EISDIR,
+						"descriptor %d is a folder: it would lead out of the sandbox",
+						fd),
+					"redirect it from or to a file, a pipe or /dev/null");
+		}
 		if (open("/dev/null", O_RDWR) != fd)
 			return err_set(err, ERR_SYSTEM, -EBADF, "descriptor %d is closed", fd);
 	}

@@ -341,15 +341,31 @@ static int emit_root(struct layout *l)
 	return r < 0 ? r : plan_add_mode(plan, OP_AUX, l->aux, 0700);
 }
 
+/* Who is nobody outside is kept from most of /proc by its permissions. What is
+ * left: settings that belong to our own namespaces, and other people's keys. */
+static const char *const proc_readonly[] = {"/proc/sys", NULL};
+static const char *const proc_hidden[] = {"/proc/keys", "/proc/scsi", "/proc/asound", NULL};
+/* Root outside is not. */
+static const char *const proc_readonly_root[] = {
+	"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-trigger", NULL,
+};
+static const char *const proc_hidden_root[] = {
+	"/proc/acpi", "/proc/kcore", "/proc/sched_debug", "/proc/timer_list", NULL,
+};
+
+static int emit_each(struct plan *plan, enum op_kind kind, const char *const *paths)
+{
+	int r = 0;
+
+	for (; *paths && r == 0; paths++)
+		r = plan_add(plan, kind, NULL, *paths, OP_NOEXEC | OP_OPTIONAL);
+	return r;
+}
+
 static int emit_proc(struct layout *l)
 {
-	static const char *const readonly[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys",
-					       "/proc/sysrq-trigger"};
-	static const char *const hidden[] = {"/proc/acpi",	 "/proc/asound", "/proc/kcore",
-					     "/proc/keys",	 "/proc/scsi",	 "/proc/timer_list",
-					     "/proc/sched_debug"};
 	struct plan *plan = l->plan;
-	bool own = plan->namespaces & CLONE_NEWPID;
+	bool own = plan->namespaces & CLONE_NEWPID, root = plan->idmap == IDMAP_IDENTITY;
 	int r;
 
 	r = own ? plan_add(plan, OP_PROC, NULL, "/proc", 0)
@@ -358,10 +374,14 @@ static int emit_proc(struct layout *l)
 		r = plan_add(plan, OP_LIMIT_USERNS, NULL, NULL, 0);
 	if (r == 0 && !own)
 		r = plan_add(plan, OP_READONLY, NULL, "/proc", OP_NOEXEC);
-	for (size_t i = 0; i < array_len(readonly) && r == 0 && own; i++)
-		r = plan_add(plan, OP_READONLY, NULL, readonly[i], OP_NOEXEC | OP_OPTIONAL);
-	for (size_t i = 0; i < array_len(hidden) && r == 0; i++)
-		r = plan_add(plan, OP_HIDE, NULL, hidden[i], OP_OPTIONAL);
+	if (r == 0 && own)
+		r = emit_each(plan, OP_READONLY, proc_readonly);
+	if (r == 0 && own && root)
+		r = emit_each(plan, OP_READONLY, proc_readonly_root);
+	if (r == 0)
+		r = emit_each(plan, OP_HIDE, proc_hidden);
+	if (r == 0 && root)
+		r = emit_each(plan, OP_HIDE, proc_hidden_root);
 	return r;
 }
 
@@ -372,7 +392,7 @@ static int emit_dev(struct layout *l)
 	static const char *const links[][2] = {
 		{"/dev/fd", "/proc/self/fd"},	  {"/dev/stdin", "/proc/self/fd/0"},
 		{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
-		{"/dev/ptmx", "pts/ptmx"},	  {"/dev/core", "/proc/kcore"},
+		{"/dev/ptmx", "pts/ptmx"},
 	};
 	struct plan *plan = l->plan;
 	int r = 0;

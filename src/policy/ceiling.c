@@ -93,22 +93,24 @@ static struct origin ceiling_origin(const struct draft *draft, enum layer layer,
 	return s.origin;
 }
 
-static int refuse(const struct draft *draft, enum layer layer, enum dim dim,
+/* BY is the dimension of the ceiling that forbids DIM: the same, or paths_hidden. */
+static int refuse(const struct draft *draft, enum layer layer, enum dim dim, enum dim by,
 		  const struct spec *ceiling, struct err *err)
 {
 	_cleanup_(str_release) struct str asked = {0}, limit = {0};
 	char from[ORIGIN_TEXT_MAX], to[ORIGIN_TEXT_MAX];
-	struct origin origin = ceiling_origin(draft, layer, dim);
+	struct origin origin = ceiling_origin(draft, layer, by);
 	bool own = draft->own & DIM_BIT(dim);
 
 	if (spec_print_dim(&draft->out->spec, dim, &asked) < 0 ||
-	    spec_print_dim(ceiling, dim, &limit) < 0)
+	    spec_print_dim(ceiling, by, &limit) < 0)
 		return err_oom(err);
-	err_set(err, ERR_POLICY, -EPERM,
-		"%s = %.200s (%s%s%s%s) is looser than the ceiling %.200s (%s)", dim_name(dim),
-		str_text(&asked), own ? "" : "preset ", own ? "" : draft->out->sandbox,
-		own ? "" : ", ", origin_text(&draft->out->origins[dim], from, sizeof(from)),
-		str_text(&limit), origin_text(&origin, to, sizeof(to)));
+	err_set(err, ERR_POLICY, -EPERM, "%s = %.200s (%s%s%s%s) is %s the ceiling %.200s (%s)",
+		dim_name(dim), str_text(&asked), own ? "" : "preset ",
+		own ? "" : draft->out->sandbox, own ? "" : ", ",
+		origin_text(&draft->out->origins[dim], from, sizeof(from)),
+		by == dim ? "looser than" : "hidden by", str_text(&limit),
+		origin_text(&origin, to, sizeof(to)));
 	return err_hint(err, -EPERM, "ask for less, or raise the ceiling there");
 }
 
@@ -134,7 +136,7 @@ static int apply_spec(struct draft *draft, enum layer layer, struct err *err)
 {
 	_cleanup_(spec_release) struct spec ceiling = {0}, cut = {0};
 	struct spec *spec = &draft->out->spec;
-	dim_set excess;
+	dim_set excess, hidden = 0;
 	int r;
 
 	r = ceiling_spec(draft, layer, &ceiling, err);
@@ -143,13 +145,16 @@ static int apply_spec(struct draft *draft, enum layer layer, struct err *err)
 	excess = spec_excess(spec, &ceiling);
 	if (!excess)
 		return 0;
-	if (excess & DIM_BIT(DIM_PATHS_HIDDEN)) {
-		excess &= ~DIM_BIT(DIM_PATHS_HIDDEN);
-		excess |= hidden_by_name(spec, &ceiling);
+	if (excess & DIM_BIT(DIM_PATHS_HIDDEN))
+		hidden = hidden_by_name(spec, &ceiling);
+	for (int dim = 0; dim < DIM_COUNT_; dim++) {
+		dim_set bit = DIM_BIT(dim) & draft->out->written;
+
+		if ((bit & excess) && dim != DIM_PATHS_HIDDEN)
+			return refuse(draft, layer, dim, dim, &ceiling, err);
+		if (bit & hidden)
+			return refuse(draft, layer, dim, DIM_PATHS_HIDDEN, &ceiling, err);
 	}
-	for (int dim = 0; dim < DIM_COUNT_; dim++)
-		if (excess & draft->out->written & DIM_BIT(dim))
-			return refuse(draft, layer, dim, &ceiling, err);
 	r = spec_meet(spec, &ceiling, &cut, err);
 	if (r < 0)
 		return r;

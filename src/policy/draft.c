@@ -195,8 +195,7 @@ static int settle_env(struct draft *draft, struct err *err)
 		return err_hint(err, -EINVAL, "write env = \"pass\", or take out one of the two");
 	}
 	spec->env = ENV_PASS;
-	draft->out->origins[DIM_ENV] = draft->out->origins[DIM_ENV_PASS];
-	draft->out->written |= DIM_BIT(DIM_ENV);
+	draft_mark(draft, DIM_ENV, draft->out->origins[DIM_ENV_PASS]);
 	return 0;
 }
 

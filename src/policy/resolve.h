@@ -16,20 +16,20 @@ struct ask_item {
 };
 
 struct ask {
-	const char *preset;          /* --preset NAME, or NULL */
+	const char *preset; /* --preset NAME, or NULL */
 	struct ask_item *items;
 	size_t len;
-	struct strv env_set;         /* --setenv NAME=VALUE */
-	struct strv allow_degraded;  /* --allow-degraded DIM */
-	const char *mode;            /* --staged / --direct, or NULL */
-	const char *engine;          /* --engine, or NULL */
+	struct strv env_set;        /* --setenv NAME=VALUE */
+	struct strv allow_degraded; /* --allow-degraded DIM */
+	const char *mode;           /* --staged / --direct, or NULL */
+	const char *engine;         /* --engine, or NULL */
 };
 
 struct command {
 	char *name;
-	char *description;  /* NULL: none */
-	char *cmd;          /* a shell line, or NULL */
-	struct strv argv;   /* … or a list */
+	char *description; /* NULL: none */
+	char *cmd;         /* a shell line, or NULL */
+	struct strv argv;  /* … or a list */
 	struct origin origin;
 };
 
@@ -57,8 +57,8 @@ int preset_resolve(const struct config *config, const char *name, const char *wo
  * are clamped to the ceiling; a written one that is looser is ERR_POLICY and
  * names both lines. Does not look at trust. */
 int spec_resolve(const struct config *config, const char *command, const struct ask *ask,
-		 const struct workspace *workspace, const struct user *user,
-		 struct resolved *ret, struct err *err);
+		 const struct workspace *workspace, const struct user *user, struct resolved *ret,
+		 struct err *err);
 void resolved_release(struct resolved *resolved);
 
 /* Does everything that the files declare resolve: the default, each preset, each

@@ -110,11 +110,14 @@ static int excess_text(const struct survey *s, const struct spec *spec, struct s
 	int r = 0;
 
 	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
+		_cleanup_(str_release) struct str value = {0};
+
 		if (!(excess & DIM_BIT(dim)))
 			continue;
-		r = str_appendf(out, "%s%s ", out->len ? ", " : "", dim_name(dim));
+		r = spec_print_dim(spec, dim, &value);
 		if (r == 0)
-			r = spec_print_dim(spec, dim, out);
+			r = str_appendf(out, "%s%s %s", out->len ? ", " : "", dim_name(dim),
+					value.len ? value.data : "all");
 	}
 	return r;
 }

@@ -8,15 +8,15 @@
 #include "policy/resolve.h"
 
 struct trust_item {
-	char *text;      /* `commands.x.sandbox = "off"` */
-	char *why;       /* "network and filesystem unrestricted" */
+	char *text; /* `commands.x.sandbox = "off"` */
+	char *why;  /* `network "unrestricted", filesystem "unrestricted"` */
 	unsigned line;
 };
 
 struct trust_ask {
 	struct trust_item *items;
 	size_t len;
-	char digest[SHA256_HEX]; /* over the texts, in canonical order */
+	char digest[SHA256_HEX]; /* over the workspace's path and the sorted texts */
 };
 
 enum trust_state { TRUST_NOT_NEEDED, TRUST_GIVEN, TRUST_CHANGED, TRUST_NONE };

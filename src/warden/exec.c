@@ -73,7 +73,8 @@ int exec_program(char *const *argv, char *const *env)
 			memcpy(path, dir, len);
 			path[len] = '/';
 			memcpy(path + len + 1, name, name_len + 1);
-			r = exec_file(path, argv, env);
+			/* Cheaper than a failed execve for each folder before the right one. */
+			r = access(path, F_OK) < 0 ? -errno : exec_file(path, argv, env);
 			if (!is_absence(r))
 				return r;
 			if (r == -EACCES)

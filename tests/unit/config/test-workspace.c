@@ -188,6 +188,7 @@ static void test_odd_names(const struct user *user)
 					    "back\\slash", "latin\xe9", "[x"};
 	char longest[256];
 
+	enter("");
 	for (size_t i = 0; i < array_len(names); i++) {
 		make_dir(names[i]);
 		find_root(user, names[i], names[i], "an odd name");

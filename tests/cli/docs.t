@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tables, help and manual say the same: no verb, option or key more or less."""
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from palelib import Box, done, eq, ok  # noqa: E402
+
+MAN = "man"
+
+
+def page(name):
+    """The source of a page without its markup, or None."""
+    try:
+        with open(os.path.join(MAN, name + ".scd"), encoding="utf-8") as file:
+            return re.sub(r"\\(.)", r"\1", file.read())
+    except FileNotFoundError:
+        return None
+
+
+def defined(text):
+    """The options that a page defines: lines that begin with one."""
+    found = set()
+    for line in text.splitlines():
+        if re.match(r"\*--?[a-z]", line):
+            found.update(re.findall(r"\*--([a-z-]+)\*", line))
+    return found
+
+
+def check_verbs(verbs):
+    families = {}
+    for verb in verbs:
+        families.setdefault(verb["verb"].split()[0], []).append(verb)
+    main = page("pale.1") or ""
+    every = {o["name"] for v in verbs for o in v["options"]} | {"version"}
+    for family, members in families.items():
+        text = page(f"pale-{family}.1")
+        if not ok(text is not None, f"pale-{family}.1 exists"):
+            continue
+        ok(f"*pale-{family}*(1)" in main, f"pale.1 names pale-{family}.1")
+        options = {o["name"] for v in members for o in v["options"]}
+        eq(sorted(defined(text)), sorted(options), f"pale-{family}.1 defines exactly its options")
+        for verb in members:
+            ok(f"*pale {verb['verb']}*" in main, f"pale.1 names {verb['verb']}")
+            name = verb["verb"].split()[-1]
+            ok(re.search(rf"\*(pale {verb['verb']}|{name})\*", text),
+               f"pale-{family}.1 names {verb['verb']}")
+            for option in verb["options"]:
+                letter, metavar = option["letter"], option["metavar"]
+                want = f"*-{letter}*, *--{option['name']}*" if letter else f"*--{option['name']}*"
+                want += f" _{metavar}_" if metavar else ""
+                ok(f"\n{want}\n" in text, f"pale-{family}.1: {want}")
+                for choice in option["choices"]:
+                    if option["name"] not in ("sandbox", "allow-degraded"):
+                        ok(f"*{choice}*" in text, f"pale-{family}.1: --{option['name']} {choice}")
+    for name in sorted(os.listdir(MAN)):
+        used = set(re.findall(r"(?<![\w-])--([a-z][a-z-]*)", page(name[:-len(".scd")])))
+        eq(sorted(used - every), [], f"{name} names no option that does not exist")
+
+
+def check_keys(keys):
+    text = page("pale.toml.5") or ""
+    sections = re.split(r"^#+ ", text, flags=re.M)
+
+    def section(title):
+        return "\n".join(s for s in sections if s.startswith(title))
+
+    for key in keys["spec"]:
+        line = re.search(rf"^\*{key['key']}\* = (.*)$", section("DIMENSIONS"), re.M)
+        ok(line, f"pale.toml.5 defines the dimension {key['key']}")
+        if line and key["choices"]:
+            eq(re.findall(r'"(\w+)"', line[1]), key["choices"],
+               f"pale.toml.5 names the values of {key['key']} in order")
+    for key in keys["keys"]:
+        table, *rest = key["key"].split(".")
+        title = {"presets": "[presets.NAME]", "commands": "[commands.NAME]"}.get(table, f"[{table}")
+        rest = rest[1:] if rest and rest[0] == "*" else rest
+        if not rest:
+            ok(section(title), f"pale.toml.5 has the section {title}")
+            continue
+        ok(re.search(rf"^\*{re.escape('.'.join(rest))}\* = ", section(title), re.M),
+           f"pale.toml.5 defines {key['key']}")
+        for choice in key["choices"]:
+            if "degraded" not in key["key"] and table != "ceiling":
+                ok(f'"{choice}"' in section(title), f"pale.toml.5: {key['key']} {choice}")
+    known = {k["key"] for k in keys["spec"]} | {k["key"].replace("*.", "").split(".", 1)[-1]
+                                                 for k in keys["keys"]}
+    eq(sorted(set(re.findall(r"^\*([a-z_.]+)\* = ", text, re.M)) - known), [],
+       "pale.toml.5 defines no key that does not exist")
+
+
+def check_pages():
+    for name in sorted(os.listdir(MAN)):
+        with open(os.path.join(MAN, name), "rb") as file:
+            r = subprocess.run(["scdoc"], stdin=file, capture_output=True, check=False)
+        eq((r.returncode, r.stderr), (0, b""), f"{name} compiles")
+
+
+with Box() as box:
+    check_verbs(box.pale("help", "-j").json())
+    check_keys(box.pale("config", "keys", "-j").json())
+check_pages()
+done()

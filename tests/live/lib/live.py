@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: MIT
+"""live - what the tests on a real kernel share.
+
+A test is a list of cases; each case is a function that takes a `Person`: a uid
+with a home, a workspace and a copy of the program of its own, below one scratch
+folder. Run by root, every case runs as root and as ordinary uids, by setpriv;
+else only as the caller.
+
+    from live import *
+    def case_hello(p):
+        r = p.pale('--', 'echo', 'hi')
+        ok(r.out == b'hi\\n', p, 'prints what it was told')
+    main(case_hello)
+
+PALE names the program (build/pale); PALE_MUST_WORK=1 turns skips into failures,
+except those of cases that only root can run.
+"""
+import atexit
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+TOP = HERE.parent.parent
+BOOTED = b'BOOTED\n'
+ORDINARY = (1000, 54321)  # the second one has no passwd entry
+CLEAN_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+_count = 0
+_failed = 0
+_label = ''
+
+
+def _say(line):
+    sys.stdout.write(line.replace('\n', ' ') + '\n')
+    sys.stdout.flush()
+
+
+def note(text):
+    for line in str(text).splitlines() or ['']:
+        _say('# ' + line)
+
+
+def ok(cond, p, name, why=None):
+    """One TAP line. WHY (a result, or text) is shown when it failed."""
+    global _count, _failed
+    _count += 1
+    if not cond:
+        _failed += 1
+    who = f'[{p}] ' if p else ''
+    _say(f"{'ok' if cond else 'not ok'} {_count} - {who}{_label}: {name}".replace('#', '\\#'))
+    if not cond and why is not None:
+        note(why)
+    return bool(cond)
+
+
+def skip(p, reason, only_root=False):
+    global _count, _failed
+    must = os.environ.get('PALE_MUST_WORK') == '1' and not only_root
+    _count += 1
+    _failed += must
+    who = f'[{p}] ' if p else ''
+    if must:
+        _say(f'not ok {_count} - {who}{_label}: skipped, but must work: {reason}')
+    else:
+        _say(f'ok {_count} - {who}{_label} # SKIP {reason}')
+
+
+class Result:
+    def __init__(self, argv, code, out, err, seconds):
+        self.argv, self.code, self.out, self.err, self.seconds = argv, code, out, err, seconds
+
+    @property
+    def booted(self):
+        return BOOTED in self.out or BOOTED in self.err
+
+    @property
+    def rest(self):
+        """The output without the marker."""
+        return self.out.replace(BOOTED, b'', 1)
+
+    def json(self):
+        try:
+            return json.loads(self.out)
+        except ValueError:
+            return {}
+
+    def __str__(self):
+        argv = ' '.join(a if isinstance(a, str) else repr(a) for a in self.argv)
+        return (f'exit {self.code} after {self.seconds:.2f} s: {argv[:600]}\n'
+                f'out: {self.out[:600]!r}\nerr: {self.err[:600]!r}')
+
+
+class Person:
+    """Somebody who runs pale."""
+
+    def __init__(self, base, uid):
+        self.uid = uid
+        self.base = base / f'u{uid}'
+        self.home = self.base / 'home'
+        self.ws = self.base / 'ws'
+        self.outside = self.base / 'outside'
+        self.pale_path = base / 'bin' / 'pale'
+        self.probe_path = self.ws / 'probe'
+        for d in (self.base, self.home, self.ws, self.outside, self.home / '.ssh'):
+            d.mkdir(mode=0o755)
+        (self.home / '.ssh').chmod(0o700)
+        (self.home / '.ssh/id_rsa').write_text(f'CANARY-KEY-{uid}\n')
+        (self.home / '.ssh/id_rsa').chmod(0o600)
+        (self.outside / 'canary').write_text('canary\n')
+        (self.ws / 'file').write_text('mine\n')
+        if (base / 'bin/probe').exists():
+            shutil.copy(base / 'bin/probe', self.probe_path)
+        if os.geteuid() == 0:
+            for d, dirs, files in os.walk(self.base):
+                for name in [d] + [os.path.join(d, f) for f in files]:
+                    os.chown(name, uid, uid)
+        self.env = {
+            'HOME': str(self.home), 'PATH': CLEAN_PATH, 'LANG': 'C.UTF-8', 'TERM': 'dumb',
+            'USER': f'user{uid}',
+            'XDG_CONFIG_HOME': str(self.base / 'config'),
+            'XDG_STATE_HOME': str(self.base / 'state'),
+        }
+
+    def __str__(self):
+        return 'root' if self.uid == 0 else f'uid {self.uid}'
+
+    @property
+    def is_root(self):
+        return self.uid == 0
+
+    def argv(self, argv):
+        argv = [os.fspath(a) for a in argv]
+        if self.uid == os.geteuid():
+            return argv
+        return ['setpriv', f'--reuid={self.uid}', f'--regid={self.uid}', '--clear-groups'] + argv
+
+    def start(self, *argv, cwd=None, env=None, **kw):
+        """Start a program as this person."""
+        return subprocess.Popen(self.argv(argv), cwd=cwd or self.ws,
+                                env=self.env if env is None else env, **kw)
+
+    def run(self, *argv, timeout=30, data=b'', **kw):
+        """Run a program as this person, outside of any sandbox."""
+        begin = time.monotonic()
+        kw.setdefault('stdin', subprocess.PIPE)
+        kw.setdefault('stdout', subprocess.PIPE)
+        kw.setdefault('stderr', subprocess.PIPE)
+        proc = self.start(*argv, **kw)
+        try:
+            out, err = proc.communicate(data if kw['stdin'] == subprocess.PIPE else None, timeout)
+        except subprocess.TimeoutExpired:
+            proc.kill()
+            out, err = proc.communicate()
+            err = (err or b'') + b'\n[the test gave up waiting]'
+        return Result(argv, proc.returncode, out or b'', err or b'', time.monotonic() - begin)
+
+    def pale(self, *args, **kw):
+        """pale run ARGS..."""
+        return self.run(self.pale_path, 'run', *args, **kw)
+
+    def verb(self, *args, **kw):
+        return self.run(self.pale_path, *args, **kw)
+
+    def sh(self, *args, **kw):
+        """pale run OPTIONS... -- sh -c 'echo BOOTED; LINE' [ARGS]; the line is the first
+        argument that follows '--', or the last one."""
+        args = list(args)
+        at = args.index('--') if '--' in args else len(args) - 1
+        options, line, more = args[:at], args[at + (args[at] == '--')], args[at + 1 + (args[at] == '--'):]
+        return self.pale(*options, '--', 'sh', '-c', 'echo BOOTED; ' + line, 'sh', *more, **kw)
+
+    def host_sh(self, line, *more, **kw):
+        """The same line on the host, for positive twins."""
+        return self.run('sh', '-c', 'echo BOOTED; ' + line, 'sh', *more, **kw)
+
+    def start_pale(self, *args, **kw):
+        return self.start(self.pale_path, 'run', *args, **kw)
+
+    def write(self, path, text, mode=0o644):
+        path = pathlib.Path(path)
+        made = [d for d in path.parents if not d.exists()]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        path.chmod(mode)
+        if os.geteuid() == 0:
+            for item in made + [path]:
+                os.chown(item, self.uid, self.uid)
+        return path
+
+    def mkdir(self, path, mode=0o755):
+        path = pathlib.Path(path)
+        path.mkdir(parents=True, exist_ok=True)
+        path.chmod(mode)
+        if os.geteuid() == 0:
+            os.chown(path, self.uid, self.uid)
+        return path
+
+    def config(self, text):
+        return self.write(self.base / 'config/pale/pale.toml', text)
+
+    def no_config(self):
+        for f in (self.base / 'config/pale/pale.toml', self.ws / 'pale.toml'):
+            f.unlink(missing_ok=True)
+        shutil.rmtree(self.base / 'state', ignore_errors=True)
+
+
+def digest(*trees):
+    """Names, modes, owners and contents of trees, as one number."""
+    h = hashlib.sha256()
+    for tree in trees:
+        for d, dirs, files in os.walk(os.fsencode(tree)):
+            dirs.sort()
+            for name in [b''] + sorted(files) + dirs:
+                path = os.path.join(d, name) if name else d
+                st = os.lstat(path)
+                h.update(b'%s %o %d %d\n' % (path, st.st_mode, st.st_uid, st.st_gid))
+                if stat.S_ISREG(st.st_mode):
+                    with open(path, 'rb') as f:
+                        h.update(f.read())
+    return h.hexdigest()
+
+
+def alive(pid):
+    """Is PID there, and no zombie?"""
+    try:
+        with open(f'/proc/{pid}/stat', 'rb') as f:
+            return f.read().rsplit(b')', 1)[1].split()[0] not in (b'Z', b'X')
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def wait_for(predicate, seconds=5.0):
+    end = time.monotonic() + seconds
+    while True:
+        value = predicate()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(0.005)
+
+
+def marked(mark):
+    """Pids, as the host sees them, whose command line holds MARK. The sandbox
+    cannot hide one from here."""
+    found = []
+    mark = mark.encode()
+    for pid in os.listdir('/proc'):
+        if not pid.isdigit() or int(pid) == os.getpid():
+            continue
+        try:
+            with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                if mark in f.read() and alive(pid):
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+_marks = 0
+
+
+def mark():
+    """A word that stands in the command line of everything that a run starts."""
+    global _marks
+    _marks += 1
+    return f'mark-{os.getpid()}-{_marks}-{time.time_ns() % 10**9}'
+
+
+def _build(base):
+    pale = pathlib.Path(os.environ.get('PALE', TOP / 'build/pale')).resolve()
+    bin_dir = base / 'bin'
+    bin_dir.mkdir(mode=0o755)
+    for name in (pale, pale.parent / 'pale-verbs'):
+        if not name.exists():
+            sys.exit(f'{name} is not built')
+        shutil.copy(name, bin_dir / name.name)
+        (bin_dir / name.name).chmod(0o755)
+    cc = shutil.which('gcc') or shutil.which('cc')
+    if not cc:
+        sys.exit('no C compiler for the probes')
+    subprocess.run([cc, '-O1', '-Wall', '-D_GNU_SOURCE', '-o', bin_dir / 'probe',
+                    HERE / 'probes/probe.c'], check=True)
+    (bin_dir / 'probe').chmod(0o755)
+
+
+def _clean(base):
+    subprocess.run(['rm', '-rf', '--', base], stderr=subprocess.DEVNULL)
+
+
+def _scratch():
+    base = pathlib.Path(tempfile.mkdtemp(prefix='pale-live-', dir='/var/tmp')).resolve()
+    base.chmod(0o755)
+    atexit.register(_clean, base)
+    return base
+
+
+def only_root(case):
+    case.only_root = True
+    return case
+
+
+def only_first(case):
+    """Not for the uid without a passwd entry: nothing there would differ."""
+    case.only_first = True
+    return case
+
+
+def main(*cases, uids=None):
+    global _label
+    os.umask(0o022)
+    for name in [n for n in os.environ if n.startswith('XDG_')]:
+        del os.environ[name]
+    base = _scratch()
+    _build(base)
+    me = os.geteuid()
+    people = [Person(base, uid) for uid in ((0,) + (uids or ORDINARY) if me == 0 else (me,))]
+    wanted = os.environ.get('CASE')
+    for case in cases:
+        if wanted and wanted not in case.__name__:
+            continue
+        _label = case.__name__.removeprefix('case_').replace('_', ' ')
+        for p in people:
+            if getattr(case, 'only_root', False) and not p.is_root:
+                if me != 0:
+                    skip(p, 'needs root', only_root=True)
+                continue
+            if getattr(case, 'only_first', False) and len(people) > 2 and p is people[2]:
+                continue
+            try:
+                case(p)
+            except Exception as e:  # a broken case is a failed one, the others go on
+                import traceback
+                ok(False, p, f'raised {type(e).__name__}', traceback.format_exc())
+    if me != 0:
+        _label = 'as root'
+        skip(None, 'the cases ran as this user only', only_root=True)
+    _say(f'1..{_count}')
+    if _failed:
+        note(f'{_failed} of {_count} failed')
+    sys.exit(1 if _failed or not _count else 0)

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+/* trust: what a project asks for beyond the built-in ceiling needs the user's word. */
+#include <errno.h>
+
+#include "files.h"
+#include "policy/trust.h"
+#include "tap.h"
+
+static int check(const char *user, const char *workspace, struct err *err)
+{
+	_cleanup_(config_release) struct config config = {0};
+	int r = files_load(NULL, user, workspace, &config, err);
+
+	return r < 0 ? r : trust_check(&config, &test_ws, &test_user, err);
+}
+
+static int give(const char *user, const char *workspace, struct err *err)
+{
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(trust_ask_release) struct trust_ask ask = {0};
+	int r = files_load(NULL, user, workspace, &config, err);
+
+	if (r == 0)
+		r = trust_ask_compute(&config, &test_ws, &test_user, &ask, err);
+	return r < 0 ? r : trust_give(&ask, &test_ws, err);
+}
+
+#define CMD(name) "[commands." name "]\ncmd = \"x\"\n"
+
+/* A harmless document gets along without trust. */
+static const char *const harmless[] = {
+	"",
+	"[sandbox]\nmode = \"direct\"\nbackend = \"local\"\nengine = \"auto\"\npreset = \"build\"",
+	"sandbox.mode = \"staged\"",
+	"sandbox.env.pass = []",
+	"sandbox.env.set = { CI = \"1\" }",
+	CMD("x") "sandbox = \"test\"",
+	CMD("x"),
+	"[presets.p]\nmemory = \"99g\"\ntimeout = \"9h\"\ncaches = [\"~/.cache/go\"]\ntmpfs = \"1g\"",
+	"[presets.p]\npaths_readable = [\"sub\", \"${WORKSPACE}/x\"]\npaths_writable = [\".\"]",
+	"[presets.p]\npaths_hidden = [\"~/.ssh\", \"/etc\"]",
+	"[presets.p]\nnetwork = \"none\"\nprocesses = \"isolated\"\nenv = \"clean\"\nnested = false",
+	"[presets.p]\nports = [80]",
+};
+
+/* Each of these needs it; ITEM is the line that is shown. */
+static const struct {
+	const char *text, *item;
+} greedy[] = {
+	{CMD("x") "sandbox = \"off\"", "commands.x.sandbox = \"off\""},
+	{CMD("x") "sandbox = \"none\"", "commands.x.sandbox = \"none\""},
+	{CMD("x") "sandbox = \"integration\"", "commands.x.sandbox = \"integration\""},
+	{CMD("x") "sandbox = \"unrestricted\"", "commands.x.cmd = \"x\""},
+	{"sandbox.env.pass = [\"AWS_SECRET_ACCESS_KEY\"]",
+	 "sandbox.env.pass = [\"AWS_SECRET_ACCESS_KEY\"]"},
+	{CMD("x") "sandbox.paths_readable = [\"~/.ssh\"]",
+	 "commands.x.sandbox.paths_readable = [\"~/.ssh\"]"},
+	{"[presets.p]\npaths_readable = [\"~/.ssh\"]", "presets.p.paths_readable = [\"~/.ssh\"]"},
+	{"[presets.p]\npaths_readable = [\"..\"]", "presets.p.paths_readable = [\"..\"]"},
+	{"[presets.p]\npaths_writable = [\"../other\"]", "presets.p.paths_writable"},
+	{"[presets.p]\nnetwork = \"localhost\"", "presets.p.network = \"localhost\""},
+	{"[presets.p]\nnetwork = \"allowed_hosts\"\nhosts = [\"a.org\"]",
+	 "presets.p.hosts = [\"a.org\"]"},
+	{"[presets.p]\nhosts = [\"a.org\"]", "presets.p.hosts = [\"a.org\"]"},
+	{"[presets.p]\nenv_pass = [\"A\"]", "presets.p.env_pass = [\"A\"]"},
+	{"[presets.p]\nenv = \"inherit\"", "presets.p.env = \"inherit\""},
+	{"[presets.p]\nprocesses = \"visible\"", "presets.p.processes = \"visible\""},
+	{"[presets.p]\nnested = true", "presets.p.nested = true"},
+	{"[presets.p]\nsockets = [\"/run/docker.sock\"]", "presets.p.sockets"},
+	{"[presets.p]\nexpose = [8080]", "presets.p.expose = [8080]"},
+	{"[presets.p]\nfilesystem = \"unrestricted\"", "presets.p.filesystem = \"unrestricted\""},
+	{"[presets.p]\nbase = \"off\"\nfilesystem = \"none\"", "presets.p.base = \"off\""},
+	{CMD("x") "sandbox = { base = \"integration\" }",
+	 "commands.x.sandbox.base = \"integration\""},
+	{"sandbox.preset = \"off\"", "sandbox.preset = \"off\""},
+	{"sandbox.preset = \"off\"\n" CMD("x"), "commands.x.cmd = \"x\""},
+	{"sandbox.engine = \"landlock\"", "sandbox.engine = \"landlock\""},
+	{"sandbox.backend = \"ssh\"", "sandbox.backend = \"ssh\""},
+};
+
+static void test_what_needs_trust(void)
+{
+	for (size_t i = 0; i < array_len(harmless); i++) {
+		struct err err = {0};
+
+		tap_ok(check(NULL, harmless[i], &err) == 0, "harmless document %zu %s", i,
+		       err.message);
+	}
+	for (size_t i = 0; i < array_len(greedy); i++) {
+		struct err err = {0};
+		int r = check(NULL, greedy[i].text, &err);
+
+		tap_ok(r == -EPERM && err.code == ERR_TRUST &&
+			       strstr(err.message, greedy[i].item) &&
+			       strstr(err.message, "ws/pale.toml:") &&
+			       strstr(err.hint, "pale trust"),
+		       "needs trust: %s", err.message);
+	}
+}
+
+static void test_no_file(void)
+{
+	struct err err = {0};
+
+	tap_ok(check("[sandbox]\npreset = \"off\"\nenv.pass = [\"A\"]", NULL, &err) == 0,
+	       "the user's own file needs none");
+}
+
+/* Text that is trusted, text that means the same, text that does not. */
+static const struct {
+	const char *name, *text, *same, *other;
+} changes[] = {
+	{"a preset", CMD("x") "sandbox = \"unrestricted\"",
+	 "# comment\n\n[commands]\nx = { sandbox = 'unrestricted', cmd=\"x\" }\n",
+	 CMD("x") "sandbox = \"off\""},
+	{"what runs with it", CMD("x") "sandbox = \"off\"",
+	 CMD("x") "sandbox = \"off\"\ndescription = \"new\"",
+	 "[commands.x]\ncmd = \"y\"\nsandbox = \"off\""},
+	{"variables", "sandbox.env.pass = [\"A\"]", "[sandbox.env]\n\tpass=[ 'A', ]",
+	 "sandbox.env.pass = [\"A\", \"B\"]"},
+	{"paths", "[presets.p]\npaths_readable = [\"~/.ssh\"]",
+	 "[presets.p]\nmemory = \"1g\"\npaths_readable = [\"~/.ssh\"]",
+	 "[presets.p]\npaths_readable = [\"~/.ssh\", \"~/.aws\"]"},
+	{"hosts", "[presets.p]\nnetwork = \"allowed_hosts\"\nhosts = [\"a.org\"]",
+	 "[presets.p]\nhosts = [\"a.org\"]\nnetwork = \"allowed_hosts\"",
+	 "[presets.p]\nnetwork = \"allowed_hosts\"\nhosts = [\"b.org\"]"},
+	{"what is hidden", "[presets.p]\nnetwork = \"unrestricted\"\npaths_hidden = [\".env\"]",
+	 "[presets.p]\nnetwork = \"unrestricted\"\npaths_hidden = [\".env\"]\n",
+	 "[presets.p]\nnetwork = \"unrestricted\"\npaths_hidden = []"},
+};
+
+static void test_giving(void)
+{
+	for (size_t i = 0; i < array_len(changes); i++) {
+		struct err err = {0};
+		const char *name = changes[i].name;
+
+		tap_ok(check(NULL, changes[i].text, &err) == -EPERM, "%s: untrusted at first",
+		       name);
+		tap_ok(give(NULL, changes[i].text, &err) == 0, "%s: trust is given", name);
+		tap_ok(check(NULL, changes[i].text, &err) == 0, "%s: and holds", name);
+		tap_ok(check(NULL, changes[i].same, &err) == 0, "%s: written differently, too",
+		       name);
+		tap_ok(check(NULL, changes[i].other, &err) == -EPERM &&
+			       strstr(err.message, "has changed since"),
+		       "%s: a changed value asks again: %s", name, err.message);
+		tap_ok(check(NULL, changes[i].text, &err) == 0, "%s: the old one does not", name);
+		tap_ok(trust_revoke(&test_ws, &err) == 0, "%s: trust is revoked", name);
+		tap_ok(check(NULL, changes[i].text, &err) == -EPERM &&
+			       strstr(err.message, "more than it is trusted with"),
+		       "%s: and gone", name);
+	}
+}
+
+/* A project must not bend what the user has defined. */
+static void test_users_own(void)
+{
+	static const char user[] = "[sandbox]\nmode = \"staged\"\nengine = \"bwrap\"\n"
+				   "preset = \"integration\"\nenv.pass = [\"A\"]\n"
+				   "[presets.mine]\nfilesystem = \"unrestricted\"\n"
+				   "paths_hidden = [\"~/.ssh\"]\n"
+				   "[commands.deploy]\ncmd = \"make deploy\"\nsandbox = \"off\"\n"
+				   "[commands.test]\ncmd = \"make\"\nsandbox = \"test\"\n";
+	static const struct {
+		const char *text;
+		bool fine;
+	} cases[] = {
+		{"[presets.mine]\npaths_hidden = []", false},
+		{"[presets.mine]\nmemory = \"1g\"", true},
+		{"[commands.deploy]\ncmd = \"evil\"", false},
+		{"[commands.deploy]\nargv = [\"evil\"]", false},
+		{"[commands.deploy]\ndescription = \"text\"", true},
+		{"[commands.test]\ncmd = \"pytest\"", true},
+		{"[commands.new]\ncmd = \"x\"\nsandbox = \"mine\"", false},
+		{"[commands.new]\ncmd = \"x\"", true},
+		{"sandbox.mode = \"direct\"", false},
+		{"sandbox.mode = \"staged\"", true},
+		{"sandbox.engine = \"bwrap\"", true},
+		{"sandbox.engine = \"auto\"", false},
+		{"sandbox.preset = \"integration\"", true},
+		{"sandbox.preset = \"unrestricted\"", false},
+		{"sandbox.env.pass = [\"A\"]", true},
+		{"sandbox.env.pass = [\"A\", \"B\"]", false},
+	};
+
+	for (size_t i = 0; i < array_len(cases); i++) {
+		struct err err = {0};
+		int r = check(user, cases[i].text, &err);
+
+		tap_ok(cases[i].fine ? r == 0 : r == -EPERM && err.code == ERR_TRUST,
+		       "over the user's file, case %zu is %s %s", i,
+		       cases[i].fine ? "fine" : "refused:", err.message);
+	}
+}
+
+static void test_list(void)
+{
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(trust_ask_release) struct trust_ask ask = {0};
+	struct err err = {0};
+
+	files_load(NULL, NULL,
+		   "[presets.p]\nnested = true\nprocesses = \"visible\"\nnetwork = \"localhost\"\n"
+		   "[presets.q]\nnested = true\n[presets.\"r.s\"]\nnested = true\n"
+		   "[sandbox]\nengine = \"native\"\n" CMD("e\\u001bvil"),
+		   &config, &err);
+	tap_ok(err.message[0], "control characters in names do not get this far: %s", err.message);
+	files_load(NULL, NULL,
+		   "[presets.p]\nnested = true\nprocesses = \"visible\"\nnetwork = \"localhost\"\n"
+		   "[presets.q]\nnested = true\n[presets.\"r.s\"]\nnested = true\n"
+		   "[sandbox]\nengine = \"native\"\n",
+		   &config, &err);
+	tap_ok(trust_check(&config, &test_ws, &test_user, &err) == -EPERM &&
+		       strstr(err.message, "; and 1 more"),
+	       "five are shown, the rest is counted: %s", err.message);
+	tap_ok(trust_ask_compute(&config, &test_ws, &test_user, &ask, &err) == 0 && ask.len == 6,
+	       "all are there for `pale trust --show`");
+	tap_ok(ask.items[0].line == 2 && ask.items[5].line == 10, "in the order of the file");
+	tap_eq_str(ask.items[0].why,
+		   "network \"localhost\", ports all, processes \"visible\", nested true",
+		   "with the reason");
+	tap_eq_str(ask.items[4].text, "presets.\"r.s\".nested = true",
+		   "names are quoted where needed");
+}
+
+static void test_state(void)
+{
+	static const char text[] = "sandbox.engine = \"native\"";
+	_cleanup_(freep) char *file = str_printf("%s/trust", test_ws.state_dir);
+	char *state = test_ws.state_dir, *root = test_ws.root;
+	struct err err = {0};
+	struct stat st;
+
+	tap_ok(give(NULL, text, &err) == 0 && stat(file, &st) == 0 && (st.st_mode & 07777) == 0600,
+	       "the file is 0600");
+	scratch_write(file, "pale-trust 1 0000\n");
+	tap_ok(check(NULL, text, &err) == -EPERM, "another digest is no trust");
+	scratch_write(file, "");
+	tap_ok(check(NULL, text, &err) == -EPERM, "nor is an empty file");
+	give(NULL, text, &err);
+	test_ws.root = "/elsewhere";
+	tap_ok(check(NULL, text, &err) == -EPERM, "nor one that was given for another folder");
+	test_ws.root = root;
+	chmod(state, 0777);
+	tap_ok(check(NULL, text, &err) == -EPERM && err.code != ERR_TRUST &&
+		       strstr(err.message, "not yours alone"),
+	       "nor a folder that others can write: %s", err.message);
+	tap_ok(give(NULL, text, &err) == -EPERM, "where none is given, either");
+	chmod(state, 0700);
+	tap_ok(check(NULL, text, &err) == 0, "with the folder put right it holds again");
+	trust_revoke(&test_ws, &err);
+
+	test_ws.state_dir = NULL;
+	tap_ok(check(NULL, text, &err) == -EPERM && err.code == ERR_TRUST,
+	       "without a home: untrusted");
+	tap_ok(give(NULL, text, &err) < 0 && strstr(err.message, "no home"), "and cannot be: %s",
+	       err.message);
+	tap_ok(trust_revoke(&test_ws, &err) == 0, "there is nothing to revoke");
+	test_ws.state_dir = state;
+}
+
+int main(void)
+{
+	files_enter();
+	test_what_needs_trust();
+	test_no_file();
+	test_giving();
+	test_users_own();
+	test_list();
+	test_state();
+	files_leave();
+	return tap_done();
+}
