@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/hash.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const uint32_t round_constants[64] = {
@@ -109,11 +108,15 @@ void sha256_end(struct sha256 *h, uint8_t digest[SHA256_SIZE])
 
 void sha256_end_hex(struct sha256 *h, char hex[SHA256_HEX])
 {
+	static const char digits[] = "0123456789abcdef";
 	uint8_t digest[SHA256_SIZE];
 
 	sha256_end(h, digest);
-	for (int i = 0; i < SHA256_SIZE; i++)
-		snprintf(hex + 2 * (size_t)i, 3, "%02x", digest[i]);
+	for (size_t i = 0; i < SHA256_SIZE; i++) {
+		hex[2 * i] = digits[digest[i] >> 4];
+		hex[2 * i + 1] = digits[digest[i] & 15];
+	}
+	hex[2 * SHA256_SIZE] = '\0';
 }
 
 void sha256_hex(const void *data, size_t len, char hex[SHA256_HEX])

@@ -238,14 +238,22 @@ bool path_covers(const char *dir, const char *path)
 
 char *path_join(const char *dir, const char *name)
 {
-	size_t len = strlen(dir);
+	size_t len = strlen(dir), name_len;
+	char *path;
 
 	if (len == 0)
 		return strdup(name);
 	while (len > 0 && dir[len - 1] == '/')
 		len--;
 	name += strspn(name, "/");
-	return str_printf("%.*s/%s", (int)len, dir, name);
+	name_len = strlen(name);
+	path = malloc(len + 1 + name_len + 1);
+	if (!path)
+		return NULL;
+	memcpy(path, dir, len);
+	path[len] = '/';
+	memcpy(path + len + 1, name, name_len + 1);
+	return path;
 }
 
 const char *path_basename(const char *path)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -45,11 +46,20 @@ static int lock_folder(int fd, struct err *err)
 	return err_hint(err, -EBUSY, "fuser or lsof on the workspace folder names it");
 }
 
-static int read_doc(struct edit *edit, struct err *err)
+/* An unread document is empty. */
+static int read_doc(struct edit *edit, bool reload, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	struct err why = {0};
-	int r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, &text, &why);
+	struct stat st;
+	int r;
+
+	if (!reload) {
+		edit->existed = fstatat(edit->dirfd, WORKSPACE_CONFIG, &st, AT_SYMLINK_NOFOLLOW) ==
+				0;
+		return edit_restart(edit, "", 0, err);
+	}
+	r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, &text, &why);
 
 	edit->existed = r != -ENOENT;
 	if (r < 0 && r != -ENOENT) {
@@ -90,7 +100,7 @@ int edit_begin(const char *asked, bool reload, struct edit *ret, struct err *err
 		edit.context = loaded;
 	}
 	if (r == 0)
-		r = read_doc(&edit, err);
+		r = read_doc(&edit, reload, err);
 	if (r < 0)
 		return r;
 	*ret = edit;

@@ -12,13 +12,13 @@
 #define WORKSPACE_CONFIG "pale.toml"
 
 struct edit {
-	struct context context; /* loaded under the lock */
+	struct context context; /* loaded under the lock, if at all */
 	int dirfd;              /* the workspace */
-	struct toml *doc;       /* empty when there was no file */
+	struct toml *doc;       /* empty when there was no file, or it was not read */
 	bool existed;
 };
 
-/* RELOAD false: do not look at the configuration, which may be broken. */
+/* RELOAD false: the files may be broken, and are not read. */
 int edit_begin(const char *asked, bool reload, struct edit *ret, struct err *err);
 /* Start over from TEXT. */
 int edit_restart(struct edit *edit, const char *text, size_t len, struct err *err);

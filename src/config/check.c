@@ -331,8 +331,7 @@ static int check_table(struct check *c, const struct toml_value *table, const st
 
 int config_check(const struct toml *doc, const char *file, enum layer layer, struct err *err)
 {
-	struct err scratch;
-	struct check c = {.file = file, .layer = layer, .err = err ? err : &scratch};
+	struct check c = {.file = file, .layer = layer, .err = err};
 
 	return check_table(&c, toml_root(doc), NULL);
 }

@@ -168,8 +168,7 @@ static int refuse(const char *dir, const char *why, struct err *err)
 
 struct walk {
 	const struct user *user;
-	char *dir;      /* where we are */
-	char *git_root; /* the nearest, once seen */
+	char *dir; /* where we are */
 };
 
 /* 1: NAME is in the folder and that can be a workspace. A pale.toml in one that
@@ -209,19 +208,12 @@ static int walk_visit(struct walk *w, struct err *err)
 	if (fd < 0)
 		return err_sys(err, -errno, "open folder %s", w->dir);
 	r = walk_has(w, fd, "pale.toml", err);
-	if (r != 0 || w->git_root)
-		return r;
-	r = walk_has(w, fd, ".git", err);
-	if (r <= 0)
-		return r;
-	w->git_root = strdup(w->dir);
-	return w->git_root ? 0 : err_oom(err);
+	return r != 0 ? r : walk_has(w, fd, ".git", err);
 }
 
 static int walk_up(const char *cwd, const struct user *user, char **ret_root, struct err *err)
 {
 	_cleanup_(freep) char *dir = strdup(cwd);
-	_cleanup_(freep) char *git_root = NULL;
 	struct walk w = {.user = user, .dir = dir};
 	const char *why;
 	int r;
@@ -232,7 +224,6 @@ static int walk_up(const char *cwd, const struct user *user, char **ret_root, st
 		char *slash;
 
 		r = walk_visit(&w, err);
-		git_root = w.git_root;
 		if (r < 0)
 			return r;
 		if (r > 0) {
@@ -243,10 +234,6 @@ static int walk_up(const char *cwd, const struct user *user, char **ret_root, st
 			break;
 		slash = strrchr(dir, '/');
 		slash[slash == dir ? 1 : 0] = '\0';
-	}
-	if (git_root) {
-		*ret_root = take_ptr(git_root);
-		return 0;
 	}
 	why = refusal(cwd, user);
 	if (why)

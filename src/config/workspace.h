@@ -29,7 +29,7 @@ int user_probe(struct user *ret, struct err *err);
 void user_release(struct user *user);
 
 /* From ASKED (--workspace) or by walking up from the cwd: the first folder
- * with a pale.toml, else the git top level, else the cwd itself. Never a folder
+ * with a pale.toml or a .git, else the cwd itself. Never a folder
  * that holds the user's home, a system directory or /tmp as a whole: those are
  * refused with a hint, and passed over when merely a .git was found there, or a
  * pale.toml of someone else (anybody can put one into /tmp). */

@@ -47,6 +47,15 @@ static int check_levels(const struct draft *ceiling, enum layer layer, struct er
 	return 0;
 }
 
+static int start_at_top(struct draft *ceiling, struct err *err)
+{
+	struct spec *spec = &ceiling->out->spec;
+
+	spec_init_top(spec);
+	spec->workspace = strdup(ceiling->root);
+	return spec->workspace ? 0 : err_oom(err);
+}
+
 int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, struct err *err)
 {
 	_cleanup_(resolved_release) struct resolved out = {0};
@@ -56,10 +65,9 @@ int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, 
 	ceiling.out = &out;
 	ceiling.own = 0;
 	ceiling.chain = (struct strv){0};
-	spec_init_top(&out.spec);
-	out.spec.workspace = strdup(draft->root);
-	if (!out.spec.workspace)
-		return err_oom(err);
+	r = start_at_top(&ceiling, err);
+	if (r < 0)
+		return r;
 	for (int dim = 0; dim < DIM_COUNT_; dim++) {
 		const char *const path[] = {"ceiling", dim_name(dim), NULL};
 		struct setting s;

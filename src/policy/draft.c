@@ -157,7 +157,7 @@ int draft_apply_table(struct draft *draft, const char *const *path, enum layer f
 	const char *full[6] = {0};
 	size_t n = 0;
 
-	while (path[n] && n < array_len(full) - 2) {
+	while (n < array_len(full) - 2 && path[n]) {
 		full[n] = path[n];
 		n++;
 	}

@@ -286,6 +286,9 @@ static int resolve_env_set(struct draft *draft, const struct ask *ask, struct er
 	for (int layer = 0; layer < LAYER_COUNT_; layer++) {
 		if (!config_get_at(draft->config, layer, path, &s))
 			continue;
+		/* Without a boundary, LD_PRELOAD and the like would act on the host. */
+		if (layer == LAYER_WORKSPACE && !spec_is_confined(&draft->out->spec))
+			continue;
 		for (const struct toml_entry *e = s.value->table.first; e; e = e->next)
 			if (env_set(env, e->key, e->key_len, e->value->string.bytes) < 0)
 				return err_oom(err);

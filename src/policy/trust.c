@@ -80,8 +80,9 @@ static int add_item(struct survey *s, const char *const *path, const struct toml
 	if (r < 0 || !items)
 		return err_oom(s->err);
 	item = &items[s->ask->len];
-	*item = (struct trust_item){.text = take_ptr(text.data), .line = value->pos.line};
+	*item = (struct trust_item){.line = value->pos.line};
 	s->ask->len++;
+	item->text = take_ptr(text.data);
 	item->why = strdup(why);
 	return item->why ? 0 : err_oom(s->err);
 }

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from palelib import Box, done, eq, ok  # noqa: E402
 

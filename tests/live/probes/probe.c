@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/mount.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -264,102 +264,138 @@ static int setuid_root(void)
 	return open("/etc/shadow", O_RDONLY);
 }
 
+static int stop_self(const char *a, const char *b)
+{
+	(void)a, (void)b;
+	raise(SIGSTOP);
+	return (int)sleep(30);
+}
+
+/* The warden, where it can be reached. */
+static int stop_parent(const char *a, const char *b)
+{
+	(void)a, (void)b;
+	say(kill(getppid(), SIGSTOP));
+	return (int)sleep(30);
+}
+
+static int ignore_signals(const char *a, const char *b)
+{
+	(void)a, (void)b;
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	printf("partial\n");
+	fflush(stdout);
+	for (int i = 0; i < 60; i++)
+		sleep(1);
+	return 0;
+}
+
+static int print_euid(const char *a, const char *b)
+{
+	(void)a, (void)b;
+	return printf("euid=%d\n", (int)geteuid()) < 0;
+}
+
+/* One function per word: ATTEMPT says what the call answered. */
+#define ATTEMPT(name, call)                                                                        \
+	static int name(const char *a, const char *b)                                              \
+	{                                                                                          \
+		(void)a, (void)b;                                                                  \
+		return say(call);                                                                  \
+	}
+#define PLAIN(name, call)                                                                          \
+	static int name(const char *a, const char *b)                                              \
+	{                                                                                          \
+		(void)a, (void)b;                                                                  \
+		return call;                                                                       \
+	}
+
+ATTEMPT(do_tcp, connect_tcp(a, atoi(b)))
+ATTEMPT(do_udp, send_udp(a, atoi(b)))
+ATTEMPT(do_unix, connect_unix(a))
+ATTEMPT(do_loopback, own_loopback())
+ATTEMPT(do_socket, socket(atoi(a), atoi(b), 0))
+ATTEMPT(do_mount, mount("none", a, "tmpfs", 0, NULL))
+ATTEMPT(do_umount, umount2(a, MNT_DETACH))
+ATTEMPT(do_fsopen, new_mount_api())
+ATTEMPT(do_remount, remount_writable(a))
+ATTEMPT(do_unshare_user, unshare(CLONE_NEWUSER))
+ATTEMPT(do_unshare_mount, unshare(CLONE_NEWNS))
+ATTEMPT(do_unshare_net, unshare(CLONE_NEWNET))
+ATTEMPT(do_chroot, chroot(a))
+ATTEMPT(do_pivot, syscall(SYS_pivot_root, a, a))
+ATTEMPT(do_mknod, mknod(a, S_IFBLK | 0600, makedev(254, 0)))
+ATTEMPT(do_mkchar, mknod(a, S_IFCHR | 0600, makedev(1, 1)))
+ATTEMPT(do_handle, by_handle(a))
+ATTEMPT(do_mmap, map_shared(a))
+ATTEMPT(do_tmpfile, tmpfile_link(a))
+ATTEMPT(do_setuid, setuid_root())
+ATTEMPT(do_open, open(a, O_RDONLY))
+ATTEMPT(do_openw, open(a, O_WRONLY))
+ATTEMPT(do_kill, kill(atoi(a), atoi(b)))
+ATTEMPT(do_killall, kill(-1, SIGKILL))
+ATTEMPT(do_tiocsti, type_into_terminal())
+ATTEMPT(do_tiocsti_wide, wide_tiocsti())
+ATTEMPT(do_hostname, sethostname(a, strlen(a)))
+PLAIN(do_fds, list_fds())
+PLAIN(do_daemon, daemon_run(a, 1))
+PLAIN(do_orphan, daemon_run(a, 0))
+PLAIN(do_hop, hop())
+PLAIN(do_zombies, zombies())
+PLAIN(do_crash, raise(SIGSEGV))
+
+static const struct {
+	const char *word;
+	int (*run)(const char *a, const char *b);
+} words[] = {
+	{"tcp", do_tcp},
+	{"udp", do_udp},
+	{"unix", do_unix},
+	{"loopback", do_loopback},
+	{"socket", do_socket},
+	{"mount", do_mount},
+	{"umount", do_umount},
+	{"fsopen", do_fsopen},
+	{"remount", do_remount},
+	{"unshare-user", do_unshare_user},
+	{"unshare-mount", do_unshare_mount},
+	{"unshare-net", do_unshare_net},
+	{"chroot", do_chroot},
+	{"pivot", do_pivot},
+	{"mknod", do_mknod},
+	{"mkchar", do_mkchar},
+	{"handle", do_handle},
+	{"mmap", do_mmap},
+	{"tmpfile", do_tmpfile},
+	{"setuid", do_setuid},
+	{"open", do_open},
+	{"openw", do_openw},
+	{"kill", do_kill},
+	{"killall", do_killall},
+	{"tiocsti", do_tiocsti},
+	{"tiocsti-wide", do_tiocsti_wide},
+	{"hostname", do_hostname},
+	{"euid", print_euid},
+	{"fds", do_fds},
+	{"daemon", do_daemon},
+	{"orphan", do_orphan},
+	{"hop", do_hop},
+	{"zombies", do_zombies},
+	{"crash", do_crash},
+	{"stop", stop_self},
+	{"stop-parent", stop_parent},
+	{"ignore", ignore_signals},
+};
+
 int main(int argc, char **argv)
 {
 	const char *a = argc > 2 ? argv[2] : "", *b = argc > 3 ? argv[3] : "";
 
 	word = argc > 1 ? argv[1] : "";
-#define IS(name) (strcmp(word, name) == 0)
-	if (IS("tcp"))
-		return say(connect_tcp(a, atoi(b)));
-	if (IS("udp"))
-		return say(send_udp(a, atoi(b)));
-	if (IS("unix"))
-		return say(connect_unix(a));
-	if (IS("loopback"))
-		return say(own_loopback());
-	if (IS("socket"))
-		return say(socket(atoi(a), atoi(b), 0));
-	if (IS("mount"))
-		return say(mount("none", a, "tmpfs", 0, NULL));
-	if (IS("umount"))
-		return say(umount2(a, MNT_DETACH));
-	if (IS("fsopen"))
-		return say(new_mount_api());
-	if (IS("remount"))
-		return say(remount_writable(a));
-	if (IS("unshare-user"))
-		return say(unshare(CLONE_NEWUSER));
-	if (IS("unshare-mount"))
-		return say(unshare(CLONE_NEWNS));
-	if (IS("unshare-net"))
-		return say(unshare(CLONE_NEWNET));
-	if (IS("chroot"))
-		return say(chroot(a));
-	if (IS("pivot"))
-		return say(syscall(SYS_pivot_root, a, a));
-	if (IS("mknod"))
-		return say(mknod(a, S_IFBLK | 0600, makedev(254, 0)));
-	if (IS("mkchar"))
-		return say(mknod(a, S_IFCHR | 0600, makedev(1, 1)));
-	if (IS("handle"))
-		return say(by_handle(a));
-	if (IS("mmap"))
-		return say(map_shared(a));
-	if (IS("tmpfile"))
-		return say(tmpfile_link(a));
-	if (IS("setuid"))
-		return say(setuid_root());
-	if (IS("open"))
-		return say(open(a, O_RDONLY));
-	if (IS("openw"))
-		return say(open(a, O_WRONLY));
-	if (IS("kill"))
-		return say(kill(atoi(a), atoi(b)));
-	if (IS("killall"))
-		return say(kill(-1, SIGKILL));
-	if (IS("tiocsti"))
-		return say(type_into_terminal());
-	if (IS("tiocsti-wide"))
-		return say(wide_tiocsti());
-	if (IS("hostname"))
-		return say(sethostname(a, strlen(a)));
-	if (IS("euid"))
-		return printf("euid=%d\n", (int)geteuid()), 0;
-	if (IS("fds"))
-		return list_fds();
-	if (IS("daemon"))
-		return daemon_run(a, 1);
-	if (IS("orphan"))
-		return daemon_run(a, 0);
-	if (IS("hop"))
-		return hop();
-	if (IS("zombies"))
-		return zombies();
-	if (IS("stop")) {
-		raise(SIGSTOP);
-		return sleep(30);
-	}
-	if (IS("stop-parent")) {
-		/* the warden, where it can be reached */
-		int r = kill(getppid(), SIGSTOP);
-
-		say(r);
-		return (int)sleep(30);
-	}
-	if (IS("ignore")) {
-		signal(SIGTERM, SIG_IGN);
-		signal(SIGINT, SIG_IGN);
-		printf("partial\n");
-		fflush(stdout);
-		for (int i = 0; i < 60; i++)
-			sleep(1);
-		return 0;
-	}
-	if (IS("crash")) {
-		raise(SIGSEGV);
-		return 0;
-	}
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(word, words[i].word) == 0)
+			return words[i].run(a, b);
 	fprintf(stderr, "probe: no word '%s'\n", word);
 	return 2;
 }

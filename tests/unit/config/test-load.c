@@ -34,7 +34,7 @@ static const char *const fine[] = {
 static const struct {
 	const char *text, *message, *hint;
 } bad[] = {
-	{"[presets.ci]\nmemroy = \"1g\"", "one.toml:2:1: unknown key 'memroy' in [presets.ci]",
+	{"[presets.ci]\nmemoryy = \"1g\"", "one.toml:2:1: unknown key 'memoryy' in [presets.ci]",
 	 "did you mean 'memory'?"},
 	{"[sandbx]", "unknown key 'sandbx' in the file", "did you mean 'sandbox'?"},
 	{"[sandbox]\nnetwork = \"none\"", "unknown key 'network' in [sandbox]", "pale config keys"},
@@ -86,7 +86,7 @@ static const struct {
 	{"[sandbox]\nmode = \"stagd\"", "mode cannot be", "did you mean \"staged\"?"},
 	{"[sandbox.env]\nset = { A = 1 }", "A must be a string, not an integer", NULL},
 	{"[sandbox.env]\nset = { \"A-B\" = \"1\" }", "'A-B' is no name of a variable", NULL},
-	{"[sandbox]\nallow_degraded = [\"memroy\"]", "allow_degraded cannot be \"memroy\"",
+	{"[sandbox]\nallow_degraded = [\"memoryy\"]", "allow_degraded cannot be \"memoryy\"",
 	 "did you mean \"memory\"?"},
 	{"x = ", "one.toml:1:", NULL},
 	{"\x01\x02\xff", "one.toml:1:", NULL},

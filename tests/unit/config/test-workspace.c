@@ -98,7 +98,7 @@ static void test_walk(const struct user *user)
 	find_root(user, "plain/sub", "plain/sub", "without anything the cwd is the workspace");
 	find_root(user, "repo/a/b", "repo", "the git top level is");
 	find_root(user, "worktree/x", "worktree", "a .git file counts");
-	find_root(user, "proj/sub", "proj", "a pale.toml beats a .git below it");
+	find_root(user, "proj/sub", "proj/sub", "a .git ends the walk: a pale.toml above it is of another project");
 	find_root(user, "proj", "proj", "a pale.toml in the cwd itself");
 	enter("");
 }

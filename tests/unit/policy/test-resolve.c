@@ -454,7 +454,7 @@ static void test_degraded(void)
 		&err);
 	tap_ok(out && out->allow_degraded == (DIM_BIT(DIM_DISK) | DIM_BIT(DIM_MEMORY)),
 	       "files and options add up");
-	refuses("an unknown one", (struct given){.degraded = "memroy"}, ERR_USAGE,
+	refuses("an unknown one", (struct given){.degraded = "memoryy"}, ERR_USAGE,
 		"--allow-degraded: ");
 	refuses("the ceiling binds the option",
 		(struct given){.system = "ceiling.allow_degraded = [\"disk\"]",
