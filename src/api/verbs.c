@@ -132,7 +132,7 @@ const struct verb verbs[VERB_COUNT_] = {
 			.name = "trust",
 			.group = GROUP_POLICY,
 			.operands = "",
-			.summary = "allow what this workspace asks beyond the built-in ceiling",
+			.summary = "allow what this workspace asks beyond the ceiling",
 			.details =
 				"A workspace's pale.toml may not open the network, reach outside the\n"
 				"workspace, pass variables or show processes until you agree. The\n"

@@ -98,29 +98,32 @@ static int check_context(struct check *check, const struct context *context)
 	return r;
 }
 
+/* The symlink-free name of the folder that FILE is in; NULL with errno. */
+static char *folder_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char *dir = slash ? strndup(file, (size_t)(slash - file) + 1) : strdup(".");
+	char *real = dir ? realpath(dir, NULL) : NULL;
+
+	free(dir);
+	return real;
+}
+
 /* FILE as the pale.toml of the folder that it is in, and no other file. */
 static int load_file(const char *file, struct context *ret, struct err *err)
 {
 	_cleanup_(context_release) struct context context = {0};
-	_cleanup_(freep) char *copy = strdup(file);
-	char *slash;
-	int r;
+	int r = config_check_file(file, LAYER_WORKSPACE, err);
 
-	if (!copy)
-		return err_oom(err);
-	r = config_check_file(file, LAYER_WORKSPACE, err);
 	if (r == 0)
 		r = config_load(NULL, NULL, file, &context.config, err);
 	if (r == 0)
 		r = user_probe(&context.user, err);
 	if (r < 0)
 		return r;
-	slash = strrchr(copy, '/');
-	if (slash)
-		slash[slash == copy] = '\0';
-	context.workspace.root = realpath(slash ? copy : ".", NULL);
+	context.workspace.root = folder_of(file);
 	if (!context.workspace.root)
-		return err_sys(err, -errno, "%s", copy);
+		return err_sys(err, -errno, "the folder of %s", file);
 	context.workspace.cwd = strdup(context.workspace.root);
 	if (!context.workspace.cwd)
 		return err_oom(err);

@@ -57,18 +57,18 @@ static void row_json(const char *command, const struct resolved *resolved, const
 static int row_text(const char *command, const struct resolved *resolved, const struct err *err,
 		    struct table *table)
 {
-	struct grade grade = err ? (struct grade){0} : spec_grade(&resolved->spec, 0);
 	char ceiling[16];
 	const char *const cells[] = {
 		command ? command : "(ad hoc)",
 		err ? "refused" : resolved->sandbox,
-		err ? NULL : world_name(grade.world),
+		err ? NULL : world_name(spec_grade(&resolved->spec, 0).world),
 		err ? NULL : ceiling,
 		err ? NULL : network_name(&resolved->spec),
 	};
 	int r = 0;
 
-	snprintf(ceiling, sizeof(ceiling), "%u", grade.ceiling);
+	if (!err)
+		snprintf(ceiling, sizeof(ceiling), "%u", spec_grade(&resolved->spec, 0).ceiling);
 	for (size_t i = 0; r == 0 && i < array_len(cells); i++)
 		r = table_add(table, cells[i]);
 	return r;

@@ -68,7 +68,7 @@ int help_family(const struct verb *verb, struct str *out)
 	if (r == 0)
 		r = str_appendf(
 			out,
-			"\n`pale %.*s` alone is `pale %s`. `pale help %.*s VERB` explains one.\n",
+			"\n`pale %.*s` alone is `pale %s`.\n`pale help %.*s VERB` explains one of them.\n",
 			family, verb->name, verb->name, family, verb->name);
 	return r;
 }
@@ -101,7 +101,6 @@ int help_main(struct str *out)
 		r = put_group((enum verb_group)group, out);
 	if (r == 0)
 		r = str_append(out,
-			       "\n`pale help VERB` or `pale VERB --help` explains one of them; "
-			       "so does man pale-VERB.\n");
+			       "\n`pale VERB --help` or man pale-VERB explains one of them.\n");
 	return r;
 }

@@ -97,19 +97,22 @@ static int refuse_unbuilt(const struct compiler *c, struct err *err)
 					spec_keys[DIM_NETWORK].choices[spec->network]),
 				"use --network none, or --network unrestricted if you must");
 	if (spec->expose.len)
-		what = "expose";
+		what = "expose (ports that are served to the host)";
 	else if (spec->sockets.len)
-		what = "sockets";
+		what = "sockets (unix sockets of the host)";
 	else if (spec->caches.len)
-		what = "caches";
+		what = "caches (private copies that are kept)";
 	else if (!str_eq(c->resolved->mode, "direct"))
 		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
-		what = "a backend other than local";
+		what = "a backend other than \"local\"";
 	else if (!str_eq(c->resolved->engine, "auto") && !str_eq(c->resolved->engine, "native"))
-		what = "an engine other than native";
+		what = "an engine other than \"native\"";
 	if (what)
-		return err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "%s is not built yet", what);
+		return err_hint(err,
+				err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+					"this version does not offer %s", what),
+				"leave it out; `pale config show --origin` says where it is asked for");
 	if (spec->ephemeral && spec->filesystem != FILESYSTEM_READONLY)
 		return err_hint(err,
 				err_set(err, ERR_CONFIG, -EINVAL,
@@ -129,8 +132,11 @@ static int report_missing(const struct compiler *c, struct err *err)
 		str_appendf(&names, "%s%s", i ? ", " : "", c->missing.items[i]);
 		str_appendf(&options, " --allow-degraded %s", c->missing.items[i]);
 	}
-	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "cannot be enforced here: %s", str_text(&names));
-	err_hint(err, -ENOTSUP, "to run without:%s", str_text(&options));
+	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "this version cannot enforce here: %s",
+		str_text(&names));
+	err_hint(err, -ENOTSUP,
+		 "to run without:%s, or allow_degraded in [sandbox] of your own pale.toml",
+		 str_text(&options));
 	str_release(&names);
 	str_release(&options);
 	return -ENOTSUP;
@@ -208,7 +214,7 @@ static int compile(struct compiler *c, const struct site *site, char *const *arg
 	int r;
 
 	plan->engine = "native";
-	plan->confined = spec_is_confined(c->spec);
+	plan->confined = spec_is_confined(&c->resolved->spec);
 	plan->timeout_ms = c->spec->timeout;
 	r = refuse_unbuilt(c, err);
 	if (r < 0)

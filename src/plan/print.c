@@ -37,7 +37,8 @@ static bool shows_flag(const struct plan *plan, unsigned flag)
 static int print_op(const struct plan *plan, const struct op *op, size_t number, struct str *out)
 {
 	char size[SIZE_TEXT_MAX];
-	int r = str_appendf(out, "%4zu  %-13s", number, op_name(op->kind));
+	bool alone = !op->dst && !op->src;
+	int r = str_appendf(out, alone ? "%4zu  %s" : "%4zu  %-13s", number, op_name(op->kind));
 
 	if (r == 0 && op->dst) {
 		r = str_append_char(out, ' ');
@@ -103,7 +104,7 @@ int plan_print(const struct plan *plan, struct str *out)
 	if (r == 0)
 		r = str_append(out, "\ndimensions\n");
 	for (size_t i = 0; i < plan->verdicts_len && r == 0; i++)
-		r = str_appendf(out, "      %-14s %-10s %s\n", plan->verdicts[i].dimension,
+		r = str_appendf(out, "  %-14s  %-10s  %s\n", plan->verdicts[i].dimension,
 				enforcement_name(plan->verdicts[i].state), plan->verdicts[i].by);
 	if (r == 0)
 		r = str_append(out, "\noperations\n");

@@ -4,20 +4,20 @@
 #include <stddef.h>
 
 static const char *const cargo_secrets[] = {"credentials", "credentials.toml", NULL};
-static const char *const gem_secrets[] = {"credentials", NULL};
+static const char *const credentials[] = {"credentials", NULL};
 
 const struct toolchain toolchains[] = {
 	{".asdf", NULL},
 	{".bun/bin", NULL},
 	{".cargo", cargo_secrets},
 	{".deno/bin", NULL},
-	{".gem", gem_secrets},
+	{".gem", credentials},
 	{".ghcup", NULL},
 	{".juliaup", NULL},
 	{".local/bin", NULL},
 	{".local/lib", NULL},
 	{".local/share/mise", NULL},
-	{".local/share/uv", NULL},
+	{".local/share/uv", credentials},
 	{".nodenv", NULL},
 	{".nvm", NULL},
 	{".opam", NULL},

@@ -36,7 +36,7 @@ def in_bash(box):
        ["none", "localhost", "allowed_hosts", "unrestricted"], "values of a dimension")
     eq(offers(box, script, "run", "--preset", "re"), ["readonly"], "presets")
     eq(offers(box, script, "commands", "unregister", "ti"), ["tidy"], "names to unregister")
-    eq(offers(box, script, "sandbox", "inspect", "te"), ["test", "test"], "a command or a preset")
+    eq(offers(box, script, "sandbox", "inspect", "tes"), ["test", "test"], "a command or a preset")
     eq(offers(box, script, "completions", ""), ["bash", "zsh", "fish"], "shells")
     eq(offers(box, script, "commands", "--na"), ["--names"], "options of a default verb")
     eq(offers(box, script, "run", "--result", "pale.t"), ["pale.toml"], "files")

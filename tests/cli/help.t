@@ -18,6 +18,7 @@ def top_level(box):
     for words in (["help"], ["--help"], ["-h"]):
         r = box.pale(*words)
         ok(r.status == 0 and "\nPolicy:\n" in r.out, f"pale {words[0]} prints the help", r)
+    eq([line for line in r.out.splitlines() if len(line) > 80], [], "it fits 80 columns")
     for empty in ("Review:", "Sessions:", "History:"):
         ok(empty not in r.out, f"the empty group {empty} is not printed", r.out)
     r = box.pale("version")
@@ -28,10 +29,10 @@ def top_level(box):
 
 
 def unknown(box):
-    r = box.pale("comands")
-    ok(r.status == 2 and "unknown verb 'comands'" in r.err and "did you mean 'commands'" in r.err,
+    r = box.pale("commandz")
+    ok(r.status == 2 and "unknown verb 'commandz'" in r.err and "did you mean 'commands'" in r.err,
        "an unknown verb: did you mean", r)
-    r = box.pale("commands", "regster", "x", "y")
+    r = box.pale("commands", "registerr", "x", "y")
     ok(r.status == 2 and "did you mean 'commands register'" in r.err,
        "an unknown sub-verb: did you mean", r)
     r = box.pale("pytest")
@@ -73,6 +74,7 @@ def every_level(box):
         ok(r.status == 0 and all(v["verb"] in r.out for v in table
                                  if v["verb"].startswith(family + " ")),
            f"{family} --help lists its verbs", r)
+        eq([line for line in r.out.splitlines() if len(line) > 80], [], "it fits 80 columns")
         eq(box.pale("help", family).out, r.out, f"help {family} is the same")
 
 

@@ -85,7 +85,6 @@ def case_nothing_was_executed(p):
     refused(p, 'a writable path that is absent', '--write', str(p.base / 'absent'), says=b'absent')
     refused(p, 'a workspace that is absent', '--workspace', str(p.base / 'absent'), says=b'absent')
     refused(p, 'staged mode', '--staged')
-    refused(p, 'ephemeral without readonly', '--ephemeral', says=b'readonly')
     for name, text, says in (
             ('an unknown key', '[sandbox]\npresett = "build"\n', b'pale.toml:2'),
             ('a wrong type', '[sandbox]\npreset = 5\n', b'pale.toml:2'),

@@ -94,7 +94,7 @@ class Result:
             return {}
 
     def __str__(self):
-        argv = ' '.join(a if isinstance(a, str) else repr(a) for a in self.argv)
+        argv = ' '.join(os.fsdecode(a) for a in self.argv)
         return (f'exit {self.code} after {self.seconds:.2f} s: {argv[:600]}\n'
                 f'out: {self.out[:600]!r}\nerr: {self.err[:600]!r}')
 
@@ -171,11 +171,11 @@ class Person:
         return self.run(self.pale_path, *args, **kw)
 
     def sh(self, *args, **kw):
-        """pale run OPTIONS... -- sh -c 'echo BOOTED; LINE' [ARGS]; the line is the first
-        argument that follows '--', or the last one."""
+        """sh(LINE, ARGS...) or sh(OPTIONS..., '--', LINE, ARGS...): a shell line that
+        first says that the sandbox has started."""
         args = list(args)
-        at = args.index('--') if '--' in args else len(args) - 1
-        options, line, more = args[:at], args[at + (args[at] == '--')], args[at + 1 + (args[at] == '--'):]
+        at = args.index('--') if '--' in args else -1
+        options, line, more = args[:max(at, 0)], args[at + 1], args[at + 2:]
         return self.pale(*options, '--', 'sh', '-c', 'echo BOOTED; ' + line, 'sh', *more, **kw)
 
     def host_sh(self, line, *more, **kw):

@@ -1,0 +1,469 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the command sees of the host's files, and what it can write."""
+import sys
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+
+FILESYSTEMS = ('none', 'readonly', 'workspace_only', 'scoped_write', 'unrestricted')
+
+
+def attempt(p, name, line, options=(), twin=True, out=None, sandbox_ok=False):
+    """LINE does no harm in the sandbox: the digest of all that is p's, but for
+    the workspace, stays. The twin is the same line under `--preset off`, which
+    must be seen in the digest or, with OUT, print it."""
+    def watched():
+        return digest(p.home, p.outside) + str(sorted(os.listdir(p.base)))
+    before = watched()
+    r = p.sh(*options, '--', line, str(p.base))
+    same = watched() == before
+    ok(r.booted and same and (out is None or out not in r.out + r.err) and
+       (sandbox_ok or r.code != 0), p, name, f'digest the same: {same}\n{r}')
+    if not twin:
+        return
+    r = p.sh('--preset', 'off', '--', line, str(p.base))
+    ok(r.booted and (out in r.out if out else watched() != before), p, f'twin: {name}', r)
+
+
+def case_secrets_of_the_home(p):
+    key = f'CANARY-KEY-{p.uid}'.encode()
+    attempt(p, 'the ssh key cannot be read', 'cat ~/.ssh/id_rsa', out=key)
+    attempt(p, 'nor by its full name', 'cat "$1/home/.ssh/id_rsa"', out=key)
+    attempt(p, 'nor found', 'find / -name id_rsa 2>/dev/null | xargs cat; ls -a ~', out=key,
+            sandbox_ok=True, twin=False)
+    attempt(p, 'nor reached by a link made inside', 'ln -s ~/.ssh/id_rsa link; cat link', out=key, twin=False)
+    (p.ws / 'link').unlink(missing_ok=True)
+    os.symlink(p.home / '.ssh/id_rsa', p.ws / 'link')
+    attempt(p, 'nor by a link that was there', 'cat link', out=key)
+    (p.ws / 'link').unlink()
+    for fs in FILESYSTEMS[:4]:
+        attempt(p, f'not with {fs} either', 'cat "$1/home/.ssh/id_rsa"', ('--filesystem', fs), out=key,
+                twin=False)
+
+
+def case_writes_outside(p):
+    attempt(p, 'the home', 'echo x >"$1/home/planted"', sandbox_ok=True)
+    (p.home / 'planted').unlink(missing_ok=True)
+    attempt(p, 'a start-up file', 'echo x >>"$1/home/.bashrc"', sandbox_ok=True)
+    (p.home / '.bashrc').unlink(missing_ok=True)
+    # the scratch folder is below /var/tmp, which is private: a write there may work, and stays inside
+    attempt(p, 'the parent folder', 'echo x >../planted', sandbox_ok=True)
+    (p.base / 'planted').unlink(missing_ok=True)
+    attempt(p, 'a sibling', 'echo x >>"$1/outside/canary"')
+    attempt(p, 'removing a sibling', 'rm -rf "$1/outside"; test ! -e "$1/outside" -o -e "$1/ws"', sandbox_ok=True)
+    p.mkdir(p.outside)
+    p.write(p.outside / 'canary', 'canary\n')
+    attempt(p, 'through a shared mapping', '"$1"/ws/probe mmap "$1/outside/canary"', twin=False)
+    os.symlink('../outside/canary', p.ws / 'link')
+    attempt(p, 'through a link that was there', 'echo y >>link')
+    (p.ws / 'link').unlink()
+    p.write(p.outside / 'canary', 'canary\n')
+
+
+def case_system_directories(p):
+    stem = f'pale-live-{os.getpid()}'
+    for d in ('/etc', '/usr', '/usr/bin', '/opt', '/var', '/', '/boot', '/sys', '/proc', '/proc/sys/kernel', '/dev'):
+        path = f'{d}/{stem}'
+        r = p.sh(f'echo x >{path}')
+        leaked = os.path.exists(path)
+        if leaked:
+            os.unlink(path)
+        ok(r.booted and not leaked and (r.code != 0 or d == '/dev'), p, f'no write into {d}', r)
+    if p.is_root:
+        r = p.sh('--preset', 'off', '--', f'echo x >/etc/{stem}')
+        ok(r.booted and os.path.exists(f'/etc/{stem}'), p, 'twin: root can, with the protection off', r)
+        os.unlink(f'/etc/{stem}')
+    r = p.sh('./probe tmpfile /etc; ./probe mmap /etc/passwd; ./probe openw /etc/passwd; ./probe openw /usr/bin/env')
+    ok(r.booted and b'=ok' not in r.out, p, 'nor by O_TMPFILE, a mapping, or in place', r)
+
+
+def case_private_places(p):
+    stem = f'pale-live-{os.getpid()}-{p.uid}'
+    for d in ('/tmp', '/var/tmp', '/dev/shm', '/run'):
+        host = pathlib.Path(d) / stem
+        inside = host.with_name(stem + '-inside')
+        if d != '/run' or p.is_root:
+            host.write_text('host\n')
+            host.chmod(0o666)
+        r = p.sh(f'test ! -e {host} && echo x >{inside} && cat {inside}')
+        ok(r.booted and r.code == 0 and not inside.exists(), p, f'{d} is private, and works', r)
+        r = p.sh(f'test -e {inside}')
+        ok(r.booted and r.code == 1, p, f'{d} is empty again in the next run', r)
+        if host.exists():
+            r = p.sh('--preset', 'off', '--', f'test -e {host} && echo x >{inside}')
+            ok(r.code == 0 and inside.exists(), p, f'twin: {d} is shared when off', r)
+            host.unlink()
+            inside.unlink(missing_ok=True)
+    r = p.sh('echo x >~/note && cat ~/note && test "$HOME" = "$1"', str(p.home))
+    ok(r.code == 0 and not (p.home / 'note').exists(), p, 'the home is private, and works', r)
+    r = p.sh('ls -A /home /root /mnt /media /srv 2>/dev/null; ls /run; ls /var')
+    ok(r.booted and b'u1000' not in r.out, p, 'no other homes', r)
+
+
+def case_tmpfs_size(p):
+    for size, mb in (('4m', 4), ('16m', 16)):
+        r = p.sh('--tmpfs', size, '--', f'head -c {mb + 2}m /dev/zero >/tmp/big')
+        ok(r.booted and r.code != 0 and b'space' in r.err, p, f'/tmp holds no more than {size}', r)
+        r = p.sh('--tmpfs', size, '--', f'head -c {mb - 2}m /dev/zero >/tmp/big')
+        ok(r.code == 0, p, f'twin: less than {size} fits', r)
+
+
+def case_filesystem_values(p):
+    write = 'echo new >made && cat made'
+    for fs, read, wrote in (('none', False, False), ('readonly', True, False), ('workspace_only', True, True),
+                            ('scoped_write', True, False), ('unrestricted', True, True)):
+        (p.ws / 'made').unlink(missing_ok=True)
+        r = p.sh('--filesystem', fs, '--', f'cat "$1"', str(p.ws / 'file'))
+        ok(r.booted and (r.rest == b'mine\n') == read, p, f'{fs}: the workspace can{"" if read else "not"} be read', r)
+        r = p.sh('--filesystem', fs, '--', 'cd "$1" 2>/dev/null; ' + write, str(p.ws))
+        there = (p.ws / 'made').exists()
+        ok(r.booted and there == wrote, p, f'{fs}: a write is {"" if wrote else "not "}seen on the host', r)
+        r = p.sh('--filesystem', fs, '--', 'echo new >/tmp/x && cat /tmp/x')
+        ok(r.code == 0, p, f'{fs}: there is a /tmp', r)
+        pathlib.Path('/tmp/x').unlink(missing_ok=True)
+        r = p.sh('--filesystem', fs, '--', 'echo x >>"$1"', str(p.outside / 'canary'))
+        changed = (p.outside / 'canary').read_text() != 'canary\n'
+        ok(r.booted and changed == (fs == 'unrestricted'), p, f'{fs}: outside', r)
+        p.write(p.outside / 'canary', 'canary\n')
+    (p.ws / 'made').unlink(missing_ok=True)
+
+
+def case_ephemeral(p):
+    p.mkdir(p.ws / 'dir')
+    p.write(p.ws / 'dir/kept', 'kept\n')
+    before = digest(p.ws)
+    r = p.sh('--filesystem', 'readonly', '--ephemeral', '--',
+             'echo new >made && echo more >>file && rm -r dir && mv probe p2 && ln -s x y && cat made file && '
+             'test ! -e dir && ./p2 euid')
+    ok(r.booted and r.code == 0 and b'new\nmine\nmore\n' in r.out, p, 'all kinds of writes work inside', r)
+    ok(digest(p.ws) == before, p, 'and nothing stays')
+    r = p.sh('--filesystem', 'readonly', '--', 'echo new >made')
+    ok(r.booted and r.code != 0, p, 'twin: without it there is no write at all', r)
+    r = p.sh('--ephemeral', '--tmpfs', '4m', '--', 'head -c 8m /dev/zero >big')
+    ok(r.booted and r.code != 0, p, 'the throwaway layer has the size of tmpfs', r)
+    ok(digest(p.ws) == before, p, 'and nothing stays of it')
+    shutil.rmtree(p.ws / 'dir')
+
+
+def case_lists(p):
+    other = p.mkdir(p.base / 'other')
+    p.write(other / 'text', 'other\n')
+    r = p.sh('cat "$1"', str(other / 'text'))
+    ok(r.booted and r.code != 0, p, 'what is not listed is not there', r)
+    r = p.sh('--read', str(other), '--', 'cat "$1/text"', str(other))
+    ok(r.rest == b'other\n', p, 'readable: it is', r)
+    r = p.sh('--read', str(other), '--', 'echo x >"$1/text"', str(other))
+    ok(r.booted and r.code != 0 and (other / 'text').read_text() == 'other\n', p, 'readable is not writable', r)
+    r = p.sh('--write', str(other), '--', 'echo changed >"$1/text"', str(other))
+    ok(r.code == 0 and (other / 'text').read_text() == 'changed\n', p, 'writable is', r)
+    ok((other / 'text').stat().st_uid == p.uid, p, 'and stays with its owner')
+    r = p.sh('--write', str(other), '--hide', str(other / 'text'), '--', 'cat "$1/text"', str(other))
+    ok(r.booted and b'changed' not in r.out and r.code != 0, p, 'hidden beats writable', r)
+    r = p.sh('--read', str(other / 'text'), '--', 'cat "$1/text"; ls "$1"', str(other))
+    ok(r.rest == b'changed\ntext\n', p, 'one file alone', r)
+    p.mkdir(p.ws / 'out')
+    r = p.sh('--filesystem', 'scoped_write', '--write', '${WORKSPACE}/out', '--', 'echo a >out/a && ! echo b >b')
+    ok(r.code == 0 and (p.ws / 'out/a').exists() and not (p.ws / 'b').exists(), p,
+       'scoped_write: in the scope only', r)
+    r = p.sh('--filesystem', 'none', '--read', str(p.ws / 'out'), '--', 'cat "$1/out/a"; ls "$1"', str(p.ws))
+    ok(r.rest == b'a\nout\n', p, 'none, with one part of the workspace', r)
+    r = p.sh('--read', str(p.base / 'absent'), '--', 'true')
+    ok(r.code == 0 and not (p.base / 'absent').exists(), p, 'a readable path that is absent is not made', r)
+    shutil.rmtree(p.ws / 'out')
+    shutil.rmtree(other)
+
+
+def case_hidden(p):
+    p.mkdir(p.ws / 'a')
+    p.mkdir(p.ws / 'a/b')
+    p.write(p.ws / 'a/b/.env', 'SECRET-ENV\n', 0o644)
+    p.mkdir(p.ws / 'vault')
+    p.write(p.ws / 'vault/key', 'SECRET-KEY\n')
+    os.symlink('a/b/.env', p.ws / 'alias')
+    os.link(p.ws / 'a/b/.env', p.ws / 'hard')
+    hide = ('--hide', '${WORKSPACE}/a/b/.env', '--hide', str(p.ws / 'vault'))
+    for fs in ('workspace_only', 'readonly', 'unrestricted'):
+        o = ('--filesystem', fs) + hide
+        attempt(p, f'{fs}: a hidden file', 'cat a/b/.env', o, out=b'SECRET-ENV', twin=fs == 'readonly')
+        attempt(p, f'{fs}: by its alias', 'cat alias', o, out=b'SECRET-ENV', twin=fs == 'readonly')
+        attempt(p, f'{fs}: by /proc', 'cat /proc/self/cwd/a/b/../b/.env', o, out=b'SECRET-ENV', twin=fs == 'readonly')
+        attempt(p, f'{fs}: a hidden folder', 'cat vault/key; ls -A vault', o, out=b'SECRET-KEY', twin=fs == 'readonly')
+        attempt(p, f'{fs}: written', 'echo x >a/b/.env', o, twin=False)
+        attempt(p, f'{fs}: moved away', 'mv a/b/.env free; cat free', o, out=b'SECRET-ENV', twin=False)
+        attempt(p, f'{fs}: removed', 'rm -rf vault a; cat a/b/.env', o, out=b'SECRET-ENV', twin=False)
+        # within this run the cover goes along; the next run would look in the old place
+        r = p.sh(*o, '--', 'mv a a2; mv a/b a/b2; mv vault v2; ls')
+        ok(r.booted and sorted(os.listdir(p.ws)) == ['a', 'alias', 'file', 'hard', 'probe', 'vault'] and
+           os.listdir(p.ws / 'a') == ['b'], p, f'{fs}: the folders above cannot be renamed for the next run', r)
+        for old, new in (('a2', 'a'), ('a/b2', 'a/b'), ('v2', 'vault')):
+            if (p.ws / old).exists():
+                (p.ws / old).rename(p.ws / new)
+        intact = (p.ws / 'a/b/.env').read_text() == 'SECRET-ENV\n' and (p.ws / 'vault/key').exists()
+        ok(intact, p, f'{fs}: and the host still has it all')
+    r = p.sh(*hide, '--', 'cat hard')
+    ok(r.booted and b'SECRET-ENV' in r.out, p,
+       'known: another hard link to a hidden file is another name, and hiding goes by name', r)
+    r = p.sh('--hide', str(p.ws / 'alias'), '--', 'cat alias a/b/.env')
+    ok(r.booted and b'SECRET-ENV' not in r.out, p, 'hiding a link hides what it points to', r)
+    r = p.sh('--ephemeral', *hide, '--', 'cat a/b/.env vault/key; mv a c; cat c/b/.env')
+    ok(r.booted and b'SECRET' not in r.out, p, 'ephemeral: hidden as well', r)
+    for name in ('a', 'vault'):
+        shutil.rmtree(p.ws / name)
+    for name in ('alias', 'hard'):
+        (p.ws / name).unlink()
+
+
+def case_links_in_rules(p):
+    os.symlink(p.home / '.ssh', p.ws / 'leads-out')
+    os.symlink('../outside', p.ws / 'leads-up')
+    for option in ('--read', '--write'):
+        for link in ('leads-out', 'leads-up'):
+            r = p.sh(option, '${WORKSPACE}/' + link, '--', f'cat {link}/*')
+            ok(r.code == 125 and not r.booted and b'CANARY' not in r.out, p,
+               f'{option} {link}: a rule that a link leads out of the workspace is refused', r)
+    r = p.sh('--read', str(p.outside), '--', 'cat leads-up/canary')
+    ok(r.rest == b'canary\n', p, 'twin: the place itself, named, can be opened', r)
+    for link in ('leads-out', 'leads-up'):
+        (p.ws / link).unlink()
+
+
+def case_set_up_makes_nothing_on_the_host(p):
+    # FW27: a mount point below a planted link
+    os.symlink('../outside', p.ws / 'sub')
+    before = digest(p.outside, p.home)
+    r = p.sh('--write', '${WORKSPACE}/sub/new', '--', 'true')
+    ok(r.code == 125 and digest(p.outside, p.home) == before, p, 'a writable path below a planted link', r)
+    r = p.sh('--hide', '${WORKSPACE}/sub/new', '--', 'true')
+    ok(digest(p.outside, p.home) == before, p, 'a hidden one', r)
+    (p.ws / 'sub').unlink()
+    before = digest(p.ws, p.home, p.outside)
+    p.sh('--hide', '${WORKSPACE}/not-there', '--read', '${WORKSPACE}/not/there', '--', 'true')
+    ok(digest(p.ws, p.home, p.outside) == before, p, 'paths that are absent stay absent')
+
+
+def case_inherited_descriptors(p):
+    fd = os.open(p.home / '.ssh', os.O_RDONLY)
+    os.dup2(fd, 7, inheritable=True)
+    os.dup2(fd, 200, inheritable=True)
+    line = 'ls /proc/self/fd; cat /proc/self/fd/7/id_rsa /proc/self/fd/200/id_rsa; ./probe fds'
+    r = p.sh(line, pass_fds=(7, 200))
+    ok(r.booted and b'CANARY' not in r.out and b'fds=0' in r.out, p, 'a folder open at 7 is not there inside', r)
+    r = p.host_sh(line, pass_fds=(7, 200))
+    ok(b'CANARY' in r.out, p, 'twin: it is, without pale', r)
+    for n in (fd, 7, 200):
+        os.close(n)
+
+
+def case_working_directory(p):
+    p.mkdir(p.ws / 'deep')
+    r = p.sh('pwd; /bin/pwd; echo $PWD', cwd=p.ws / 'deep')
+    # no pale.toml and no .git: the folder itself is the workspace
+    ok(r.rest == f'{p.ws}/deep\n'.encode() * 3, p, 'the same as outside', r)
+    r = p.sh('cd ..; cd ..; cd ..; cd ..; cd ..; cd ..; ls "$1"; ls -di / .', str(p.outside))
+    ok(r.booted and b'canary' not in r.out, p, '.. leads nowhere', r)
+    r = p.sh('--workspace', str(p.ws), '--', '/bin/pwd', cwd=p.ws / 'deep')
+    ok(r.rest == f'{p.ws}/deep\n'.encode(), p, 'below a named workspace', r)
+    shutil.rmtree(p.ws / 'deep')
+
+
+def case_privileges(p):
+    setuid = [f for f in ('/usr/bin/su', '/bin/su', '/usr/bin/passwd', '/usr/bin/newgrp') if
+              os.path.exists(f) and os.stat(f).st_mode & stat.S_ISUID]
+    r = p.sh('grep -E "^(Cap|NoNewPrivs)" /proc/self/status')
+    caps = [line.split()[1] for line in r.out.decode().splitlines() if line.startswith('Cap')]
+    ok(r.booted and len(caps) == 5 and set(caps) == {'0' * 16} and b'NoNewPrivs:\t1' in r.out, p,
+       'no capability in any set, no new privileges', r)
+    if p.is_root:
+        # a set-uid program of root's, in a workspace that is not root's
+        for name, line in (('set-uid copy', 'cp probe suid; chmod 6755 suid; ./suid euid; ./suid open /etc/shadow'),):
+            r = p.sh(line)
+            ok(r.booted and b'open=ok' not in r.out, p, f'{name} gains nothing', r)
+            (p.ws / 'suid').unlink(missing_ok=True)
+    else:
+        if os.geteuid() == 0:
+            shutil.copy(p.probe_path, p.ws / 'suid')
+            os.chown(p.ws / 'suid', 0, 0)
+            os.chmod(p.ws / 'suid', 0o4755)
+            r = p.sh('./suid euid; ./suid setuid')
+            ok(r.booted and b'euid=0' not in r.out and b'setuid=ok' not in r.out, p,
+               "root's set-uid program gains nothing", r)
+            r = p.sh('--preset', 'off', '--', './suid setuid')
+            ok(b'setuid=ok' in r.out, p, 'twin: it does, when off', r)
+            (p.ws / 'suid').unlink()
+    if setuid:
+        r = p.sh(f'echo | timeout 3 {setuid[0]} -c id 2>&1; true')
+        ok(r.booted and b'uid=0(root) gid=0(root) groups=0(root),' not in r.out, p, f'{setuid[0]} neither', r)
+    r = p.sh('cat /etc/shadow; ./probe open /etc/shadow; ./probe open /etc/gshadow; ls /root/.ssh')
+    ok(r.booted and b'=ok' not in r.out and b'root:' not in r.out, p, '/etc/shadow cannot be read, by root either', r)
+    if p.is_root:
+        ok(b'=ok' in p.sh('--preset', 'off', '--', './probe open /etc/shadow').out, p, 'twin: it can when off')
+
+
+def case_kernel_interfaces(p):
+    words = ('mount /tmp', 'umount /tmp', 'umount /proc', 'fsopen', 'remount /etc', 'remount /usr', 'unshare-user',
+             'unshare-mount', 'unshare-net', 'chroot /tmp', 'pivot /tmp', f'mknod {p.ws}/node', f'mkchar {p.ws}/node',
+             'mknod /tmp/node', 'mkchar /dev/node', 'hostname evil', f'handle {p.ws}')
+    line = '; '.join(f'./probe {w}' for w in words)
+    for options in ((), ('--processes', 'visible'), ('--filesystem', 'unrestricted')):
+        r = p.sh(*options, '--', line)
+        good = [l for l in r.out.splitlines() if l.endswith(b'=ok')]
+        done = len([l for l in r.out.splitlines() if b'=' in l])
+        ok(r.booted and not good and done == len(words), p,
+           f"{' '.join(options) or 'default'}: mount, unshare, chroot, mknod and the like are refused", r)
+        ok(not (p.ws / 'node').exists(), p, 'no device node on the host')
+    if p.is_root:
+        twin = p.run('unshare', '-m', 'sh', '-c', line)
+        good = [l for l in twin.out.splitlines() if l.endswith(b'=ok')]
+        ok(len(good) >= 10, p, 'twin: they work for root without pale', twin)
+        (p.ws / 'node').unlink(missing_ok=True)
+    else:
+        twin = p.run('./probe', 'unshare-user')
+        ok(b'=ok' in twin.out, p, 'twin: a user namespace can be made without pale', twin)
+
+
+def case_proc_and_sys(p):
+    files = ('/proc/sys/kernel/core_pattern', '/proc/sys/kernel/hostname', '/proc/sys/kernel/panic',
+             '/proc/sysrq-trigger', '/proc/sys/vm/drop_caches', '/proc/sys/user/max_user_namespaces',
+             '/proc/sys/net/ipv4/ip_forward', '/sys/kernel/uevent_helper', '/sys/power/state',
+             '/sys/devices/system/cpu/cpu0/online', '/proc/1/mem', '/proc/kcore', '/proc/irq/0/smp_affinity',
+             '/sys/fs/cgroup/cgroup.procs', '/dev/mem', '/dev/vda', '/dev/kmsg')
+    before = [pathlib.Path(f).read_text() for f in files[:3]]
+    for options in ((), ('--processes', 'visible')):
+        r = p.sh(*options, '--', '; '.join(f'./probe openw {f}' for f in files))
+        ok(r.booted and b'=ok' not in r.out and r.out.count(b'openw=') == len(files), p,
+           f"{' '.join(options) or 'isolated'}: nothing of /proc, /sys and /dev opens for writing", r)
+    ok([pathlib.Path(f).read_text() for f in files[:3]] == before, p, "the host's settings are the same")
+    if p.is_root:
+        ok(p.run('./probe', 'openw', files[0]).code == 0, p, 'twin: root can, without pale')
+    r = p.sh('ls /proc/1/root/; ls -l /proc/1/cwd /proc/1/exe; cat /proc/1/environ; cat /proc/1/root"$1"',
+             str(p.outside / 'canary'))
+    ok(r.booted and b'canary\n' not in r.rest, p, '/proc/1/root does not lead to the host', r)
+    r = p.sh('cat /proc/kcore /proc/keys /proc/timer_list 2>/dev/null | head -c 10 | wc -c')
+    ok(r.rest.strip() == b'0', p, 'masked files are empty', r)
+
+
+def case_core_dumps(p):
+    def allow():
+        import resource
+        resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    r = p.sh('ulimit -c; ulimit -H -c; ./probe crash; ls', preexec_fn=allow)
+    ok(r.booted and r.rest.startswith(b'0\n0\n') and not list(p.ws.glob('core*')), p, 'no core is left', r)
+    pattern = pathlib.Path('/proc/sys/kernel/core_pattern').read_text()
+    if pattern.strip() == 'core':
+        p.host_sh('./probe crash', preexec_fn=allow)
+        cores = list(p.ws.glob('core*'))
+        ok(cores, p, 'twin: one is, without pale')
+        for c in cores:
+            c.unlink()
+
+
+@only_root
+def case_owners(p):
+    for uid in (0, 1000, 54321, 65535, 200000, 4000000):
+        ws = p.base / f'owned-{uid}'
+        ws.mkdir()
+        (ws / 'old').write_text('old\n')
+        os.chown(ws, uid, uid)
+        os.chown(ws / 'old', uid, uid)
+        r = p.sh('--workspace', str(ws), '--',
+                 'echo a >new && mkdir d && echo b >d/e && echo c >>old && ln -s x l && stat -c %u . old new && id -u',
+                 cwd=ws)
+        owners = {f: os.lstat(ws / f).st_uid for f in ('new', 'd', 'd/e', 'l', 'old') if os.path.lexists(ws / f)}
+        groups = {os.lstat(ws / f).st_gid for f in owners}
+        ok(r.booted and r.code == 0 and len(owners) == 5 and set(owners.values()) == {uid} and groups == {uid}, p,
+           f'what is written in a workspace of uid {uid} belongs to it', f'{owners}\n{r}')
+        r = p.sh('--workspace', str(ws), '--filesystem', 'readonly', '--ephemeral', '--', 'echo z >>old && cat old',
+                 cwd=ws)
+        ok(r.booted and r.code == 0 and (ws / 'old').read_text() == 'old\nc\n', p, f'uid {uid}: ephemeral', r)
+    m = mark()
+    proc = p.start_pale('--', 'sh', '-c', 'sleep 10; : ' + m)
+    pids = wait_for(lambda: [q for q in marked(m) if q != proc.pid and
+                             not open(f'/proc/{q}/cmdline').read().startswith(str(p.pale_path))])
+    uids = [open(f'/proc/{q}/status').read().split('Uid:')[1].split()[0] for q in pids]
+    proc.kill()
+    proc.wait()
+    ok(uids and '0' not in uids, p, 'started by root, the command is not the host\'s uid 0', uids)
+
+
+def odd_paths(p):
+    yield 'spaces', b'with some  spaces '
+    yield 'a newline', b'new\nline'
+    yield 'a colon', b'co:lon:'
+    yield 'a comma', b'com,ma,'
+    yield 'a backslash', b'back\\slash\\'
+    yield 'octal', b'\\040\\012'
+    yield 'bytes that are no UTF-8', b'\xff\xfe\x80'
+    yield 'quotes', b'"quo\'tes$(id)`id`'
+    yield 'a dash', b'--preset=off'
+    yield 'dots', b'...'
+    yield 'braces', b'${WORKSPACE}~*?[x]'
+    yield 'a long name', b'n' * 255
+
+
+def try_workspace(p, name, ws, cwd=None):
+    for options in (('--filesystem', 'workspace_only'), ('--filesystem', 'readonly', '--ephemeral')):
+        made = os.path.join(ws, b'made')
+        r = p.pale(*options, '--', 'sh', '-c', 'echo BOOTED; echo new >made && cat made seed && pwd -P', cwd=cwd or ws)
+        want = 'workspace_only' in options
+        ok(r.booted and r.code == 0 and r.rest == b'new\nseed\n' + os.path.realpath(ws) + b'\n' and
+           os.path.exists(made) == want, p, f"a workspace with {name}, {' '.join(options[1:])}", r)
+        if os.path.exists(made):
+            os.unlink(made)
+
+
+def case_odd_workspaces(p):
+    base = os.fsencode(p.mkdir(p.base / 'odd'))
+
+    def make(path):
+        os.mkdir(path)
+        with open(os.path.join(path, b'seed'), 'w') as f:
+            f.write('seed\n')
+        if os.geteuid() == 0:
+            os.chown(path, p.uid, p.uid)
+        return path
+    for name, part in odd_paths(p):
+        try_workspace(p, name, make(os.path.join(base, part)))
+    os.symlink(b'with some  spaces ', os.path.join(base, b'link'))
+    try_workspace(p, 'a link to it', os.path.join(base, b'link'))
+    r = p.sh('--workspace', os.path.join(base, b'link'), '--', 'echo x >made && pwd -P', cwd=p.ws)
+    real = os.path.join(base, b'with some  spaces ')
+    ok(r.booted and (r.code == 0 or r.code == 125), p, '--workspace by a link', r)
+    if os.path.exists(os.path.join(real, b'made')):
+        os.unlink(os.path.join(real, b'made'))
+
+
+def case_long_workspace(p):
+    """Close to PATH_MAX: made step by step, entered by descriptor."""
+    base = os.fsencode(p.mkdir(p.base / 'long'))
+    for want in (3000, 4000, 4090):
+        path, fd = base, os.open(base, os.O_RDONLY)
+        while len(path) < want:
+            part = b'd' * min(200, max(1, want - len(path) - 1))
+            try:
+                os.mkdir(part, dir_fd=fd)
+            except FileExistsError:
+                pass
+            if os.geteuid() == 0:
+                os.chown(part, p.uid, p.uid, dir_fd=fd)
+            new = os.open(part, os.O_RDONLY, dir_fd=fd)
+            os.close(fd)
+            path, fd = path + b'/' + part, new
+        with open(os.open('seed', os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=fd), 'w') as f:
+            f.write('seed\n')
+        for options in (('--filesystem', 'workspace_only'), ('--filesystem', 'readonly', '--ephemeral')):
+            r = p.pale(*options, '--', 'sh', '-c', 'echo BOOTED; echo new >made && cat made seed',
+                       cwd=None, preexec_fn=lambda: os.fchdir(fd))
+            made = 'made' in os.listdir(fd)
+            if made:
+                os.unlink('made', dir_fd=fd)
+            good = r.booted and r.code == 0 and r.rest == b'new\nseed\n' and made == ('workspace_only' in options)
+            clear = want > 4000 and r.code == 125 and not r.booted and r.err and not made
+            ok(good or clear, p, f"a workspace of {want} characters, {' '.join(options[1:])}", str(r)[-900:])
+        os.close(fd)
+
+
+main(case_secrets_of_the_home, case_writes_outside, case_system_directories, case_private_places,
+     case_tmpfs_size, case_filesystem_values, case_ephemeral, case_lists, case_hidden,
+     case_links_in_rules, case_set_up_makes_nothing_on_the_host, case_inherited_descriptors,
+     case_working_directory, case_privileges, case_kernel_interfaces, case_proc_and_sys,
+     case_core_dumps, case_owners, case_odd_workspaces, case_long_workspace)
