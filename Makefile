@@ -37,7 +37,7 @@ FUZZ_SRC := $(wildcard tests/fuzz/fuzz-*.c)
 MAN_SRC  := $(wildcard man/*.scd)
 
 COMMON := -std=gnu17 -D_GNU_SOURCE -DPALE_VERSION='"$(VERSION)"' -Iinclude -Isrc \
-	-Wall -Wextra -Wshadow -Wmissing-prototypes -Wvla -Wswitch-enum $(WERROR) \
+	-Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wmissing-prototypes -Wvla -Wswitch-enum $(WERROR) \
 	-fvisibility=hidden -fno-common
 HARDEN   := -fstack-protector-strong -fstack-clash-protection
 FORTIFY  := -U_FORTIFY_SOURCE $(if $(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)

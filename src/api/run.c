@@ -167,48 +167,48 @@ static enum outcome error_outcome(const struct err *err)
 static void usage_number(struct json *json, const char *key, uint64_t value)
 {
 	if (value == USAGE_UNKNOWN)
-		json_null(json, key);
+		json_add_null(json, key);
 	else
-		json_uint(json, key, value);
+		json_add_uint(json, key, value);
 }
 
 static void result_json(const struct result *result, struct json *json)
 {
-	json_string(json, "outcome", outcome_name(result->outcome));
+	json_add_string(json, "outcome", outcome_name(result->outcome));
 	if (result->exit_code >= 0)
-		json_int(json, "exit_code", result->exit_code);
+		json_add_int(json, "exit_code", result->exit_code);
 	else
-		json_null(json, "exit_code");
+		json_add_null(json, "exit_code");
 	if (result->signal)
-		json_int(json, "signal", result->signal);
+		json_add_int(json, "signal", result->signal);
 	else
-		json_null(json, "signal");
-	json_uint(json, "duration_ms", result->duration_ms);
-	json_object(json, "usage");
+		json_add_null(json, "signal");
+	json_add_uint(json, "duration_ms", result->duration_ms);
+	json_begin_object(json, "usage");
 	usage_number(json, "memory_peak", result->usage.memory_peak);
 	usage_number(json, "cpu_ms", result->usage.cpu_ms);
 	usage_number(json, "pids_peak", result->usage.pids_peak);
 	usage_number(json, "written", result->usage.written);
-	json_object_end(json);
+	json_end_object(json);
 }
 
 static void error_json(const struct err *err, struct json *json)
 {
-	json_string(json, "outcome", outcome_name(error_outcome(err)));
-	json_null(json, "exit_code");
-	json_null(json, "signal");
-	json_object(json, "error");
-	json_string(json, "code", err_code_name(err->code));
-	json_string(json, "message", err->message);
-	json_string(json, "hint", err->hint[0] ? err->hint : NULL);
-	json_object_end(json);
+	json_add_string(json, "outcome", outcome_name(error_outcome(err)));
+	json_add_null(json, "exit_code");
+	json_add_null(json, "signal");
+	json_begin_object(json, "error");
+	json_add_string(json, "code", err_code_name(err->code));
+	json_add_string(json, "message", err->message);
+	json_add_string(json, "hint", err->hint[0] ? err->hint : NULL);
+	json_end_object(json);
 }
 
 void run_json(const struct run *run, const struct err *err, struct json *json)
 {
-	json_object(json, NULL);
-	json_string(json, "run", run->id);
-	json_string(json, "command", run->command);
+	json_begin_object(json, NULL);
+	json_add_string(json, "run", run->id);
+	json_add_string(json, "command", run->command);
 	if (err)
 		error_json(err, json);
 	else
@@ -216,13 +216,13 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	if (run->plan) {
 		spec_json(&run->resolved.spec, "spec", json);
 		plan_verdicts_json(run->plan, json);
-		json_object(json, "grade");
-		json_string(json, "world", run->plan->world);
-		json_uint(json, "ceiling", run->plan->ceiling);
-		json_object_end(json);
+		json_begin_object(json, "grade");
+		json_add_string(json, "world", run->plan->world);
+		json_add_uint(json, "ceiling", run->plan->ceiling);
+		json_end_object(json);
 	}
-	json_array(json, "violations");
-	json_array_end(json);
-	json_null(json, "stage");
-	json_object_end(json);
+	json_begin_array(json, "violations");
+	json_end_array(json);
+	json_add_null(json, "stage");
+	json_end_object(json);
 }

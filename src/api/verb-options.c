@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/verb-options.h"
 
-#include <stdio.h>
-
 #include "api/verbs.h"
 #include "base/cleanup.h"
 #include "config/keys.h"
@@ -44,23 +42,9 @@ static const struct opt run_opts[] = {
 	HELP,
 };
 
-/* "what the command may reach: none, localhost, …" */
-static const char *dim_help(const struct key *key, char *buf, size_t size)
-{
-	int at;
-
-	if (!key->choices)
-		return key->help;
-	at = snprintf(buf, size, "%s:", key->help);
-	for (size_t i = 0; key->choices[i] && at > 0 && (size_t)at < size; i++)
-		at += snprintf(buf + at, size - (size_t)at, "%s %s", i ? "," : "", key->choices[i]);
-	return buf;
-}
-
 struct opt_table options_run(void)
 {
 	static struct opt items[array_len(run_opts) + DIM_COUNT_];
-	static char helps[DIM_COUNT_][160];
 	static size_t len;
 
 	if (len > 0)
@@ -74,7 +58,8 @@ struct opt_table options_run(void)
 			items[len++] = (struct opt){
 				.name = key->option,
 				.metavar = key->metavar,
-				.help = dim_help(key, helps[dim], sizeof(helps[dim])),
+				.help = key->help,
+				.choices = key->choices,
 				.id = OPT_DIM + dim,
 				.group =
 					"Boundary; an option that takes one item of a list may be repeated",

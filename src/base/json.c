@@ -104,27 +104,27 @@ static void close_group(struct json *j, const char *bracket)
 	j->need_comma = true;
 }
 
-void json_object(struct json *j, const char *key)
+void json_begin_object(struct json *j, const char *key)
 {
 	open_group(j, key, "{");
 }
 
-void json_object_end(struct json *j)
+void json_end_object(struct json *j)
 {
 	close_group(j, "}");
 }
 
-void json_array(struct json *j, const char *key)
+void json_begin_array(struct json *j, const char *key)
 {
 	open_group(j, key, "[");
 }
 
-void json_array_end(struct json *j)
+void json_end_array(struct json *j)
 {
 	close_group(j, "]");
 }
 
-void json_string(struct json *j, const char *key, const char *value)
+void json_add_string(struct json *j, const char *key, const char *value)
 {
 	begin_value(j, key);
 	if (value)
@@ -133,41 +133,41 @@ void json_string(struct json *j, const char *key, const char *value)
 		put(j, "null");
 }
 
-void json_uint(struct json *j, const char *key, uint64_t value)
+void json_add_uint(struct json *j, const char *key, uint64_t value)
 {
 	begin_value(j, key);
 	if (j->error == 0)
 		j->error = str_appendf(j->out, "%" PRIu64, value);
 }
 
-void json_int(struct json *j, const char *key, int64_t value)
+void json_add_int(struct json *j, const char *key, int64_t value)
 {
 	begin_value(j, key);
 	if (j->error == 0)
 		j->error = str_appendf(j->out, "%" PRId64, value);
 }
 
-void json_bool(struct json *j, const char *key, bool value)
+void json_add_bool(struct json *j, const char *key, bool value)
 {
 	begin_value(j, key);
 	put(j, value ? "true" : "false");
 }
 
-void json_null(struct json *j, const char *key)
+void json_add_null(struct json *j, const char *key)
 {
 	begin_value(j, key);
 	put(j, "null");
 }
 
-void json_strv(struct json *j, const char *key, const struct strv *values)
+void json_add_strv(struct json *j, const char *key, const struct strv *values)
 {
-	json_array(j, key);
+	json_begin_array(j, key);
 	for (size_t i = 0; i < values->len; i++)
-		json_string(j, NULL, values->items[i]);
-	json_array_end(j);
+		json_add_string(j, NULL, values->items[i]);
+	json_end_array(j);
 }
 
-int json_end(struct json *j)
+int json_finish(struct json *j)
 {
 	if (j->depth > 0)
 		BUG("json: an object or array is still open");

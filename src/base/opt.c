@@ -199,9 +199,19 @@ static int put_wrapped(struct str *out, const char *text, size_t at, size_t inde
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
+int opt_text(const struct opt *opt, struct str *out)
+{
+	int r = str_append(out, opt->help ? opt->help : "");
+
+	for (size_t i = 0; opt->choices && opt->choices[i] && r == 0; i++)
+		r = str_appendf(out, "%s %s", i ? "," : ":", opt->choices[i]);
+	return r;
+}
+
 static int put_option(const struct opt *opt, size_t column, struct str *out)
 {
 	_cleanup_(str_release) struct str head = {0};
+	_cleanup_(str_release) struct str text = {0};
 	size_t width;
 	int r = head_text(opt, &head);
 
@@ -214,7 +224,9 @@ static int put_option(const struct opt *opt, size_t column, struct str *out)
 		r = str_appendf(out, "\n%*s", (int)column, "");
 	else
 		r = str_appendf(out, "%*s", (int)(column - width), "");
-	return r < 0 ? r : put_wrapped(out, opt->help ? opt->help : "", column, column);
+	if (r == 0)
+		r = opt_text(opt, &text);
+	return r < 0 ? r : put_wrapped(out, str_text(&text), column, column);
 }
 
 static const char *group_of(const struct opt *opt)

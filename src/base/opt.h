@@ -22,6 +22,7 @@ struct opt {
 	const char *help;    /* one line, no full stop */
 	int id;              /* the verb's own */
 	const char *group;   /* heading in the help, NULL: "Options" */
+	const char *const *choices; /* listed after the help; NULL-terminated, or NULL */
 };
 
 struct opt_table {
@@ -42,5 +43,7 @@ typedef int opt_set_fn(const struct opt *opt, const char *value, void *data, str
  * ERR_USAGE with a "did you mean"; unambiguous prefixes are not accepted. */
 int opt_parse(const struct opt_table *table, int argc, char **argv, opt_set_fn *set, void *data,
 	      struct opt_args *ret_args, struct err *err);
+/* The help of one option, its choices included. */
+int opt_text(const struct opt *opt, struct str *out);
 /* Aligned, wrapped at 80 columns, grouped. */
 int opt_help(const struct opt_table *table, struct str *out);

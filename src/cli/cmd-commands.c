@@ -49,21 +49,21 @@ static void command_json(const struct config *config, const struct command *comm
 {
 	struct setting setting;
 
-	json_object(json, NULL);
-	json_string(json, "name", command->name);
-	json_string(json, "description", command->description);
-	json_string(json, "cmd", command->cmd);
+	json_begin_object(json, NULL);
+	json_add_string(json, "name", command->name);
+	json_add_string(json, "description", command->description);
+	json_add_string(json, "cmd", command->cmd);
 	if (command->cmd)
-		json_null(json, "argv");
+		json_add_null(json, "argv");
 	else
-		json_strv(json, "argv", &command->argv);
+		json_add_strv(json, "argv", &command->argv);
 	if (get_sandbox(config, command->name, &setting))
 		toml_text_json(setting.value, "sandbox", json);
 	else
-		json_null(json, "sandbox");
-	json_string(json, "file", command->origin.file);
-	json_uint(json, "line", command->origin.line);
-	json_object_end(json);
+		json_add_null(json, "sandbox");
+	json_add_string(json, "file", command->origin.file);
+	json_add_uint(json, "line", command->origin.line);
+	json_end_object(json);
 }
 
 static int list_json(const struct config *config, const struct strv *names, struct str *out,
@@ -71,7 +71,7 @@ static int list_json(const struct config *config, const struct strv *names, stru
 {
 	struct json json = {.out = out, .pretty = true};
 
-	json_array(&json, NULL);
+	json_begin_array(&json, NULL);
 	for (size_t i = 0; i < names->len; i++) {
 		_cleanup_(command_release) struct command command = {0};
 		int r = command_find(config, names->items[i], &command, err);
@@ -80,8 +80,8 @@ static int list_json(const struct config *config, const struct strv *names, stru
 			return r;
 		command_json(config, &command, &json);
 	}
-	json_array_end(&json);
-	return json_end(&json) < 0 || str_append_char(out, '\n') < 0 ? err_oom(err) : 0;
+	json_end_array(&json);
+	return json_finish(&json) < 0 || str_append_char(out, '\n') < 0 ? err_oom(err) : 0;
 }
 
 static int list_row(const struct config *config, const char *name, struct table *table,

@@ -31,11 +31,11 @@ static void add_error(struct check *check, const struct err *err)
 		report(err);
 		return;
 	}
-	json_object(&check->json, NULL);
-	json_string(&check->json, "code", err_code_name(err->code));
-	json_string(&check->json, "message", err->message);
-	json_string(&check->json, "hint", *err->hint ? err->hint : NULL);
-	json_object_end(&check->json);
+	json_begin_object(&check->json, NULL);
+	json_add_string(&check->json, "code", err_code_name(err->code));
+	json_add_string(&check->json, "message", err->message);
+	json_add_string(&check->json, "hint", *err->hint ? err->hint : NULL);
+	json_end_object(&check->json);
 }
 
 /* Every preset and every command by itself, so that all errors are seen. */
@@ -137,10 +137,10 @@ static int finish(struct check *check)
 	int r = 0, status;
 
 	if (check->as_json) {
-		json_array_end(&check->json);
-		json_bool(&check->json, "ok", check->errors == 0);
-		json_strv(&check->json, "files", &check->files);
-		json_object_end(&check->json);
+		json_end_array(&check->json);
+		json_add_bool(&check->json, "ok", check->errors == 0);
+		json_add_strv(&check->json, "files", &check->files);
+		json_end_object(&check->json);
 		status = emit_json(&check->json);
 		return status ? status : check->errors > 0;
 	}
@@ -173,8 +173,8 @@ int cmd_config_check(int argc, char **argv)
 	check.as_json = args.values[OPT_JSON];
 	check.json = (struct json){.out = &check.out, .pretty = true};
 	if (check.as_json) {
-		json_object(&check.json, NULL);
-		json_array(&check.json, "errors");
+		json_begin_object(&check.json, NULL);
+		json_begin_array(&check.json, "errors");
 	}
 	r = args.len > 0 ? load_file(args.operands[0], &context, &err)
 			 : context_load(args.values[OPT_WORKSPACE], &context, &err);

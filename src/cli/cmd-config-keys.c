@@ -18,26 +18,26 @@ static const char *const type_names[] = {
 
 static void key_json(const struct key *key, struct json *json)
 {
-	json_object(json, NULL);
-	json_string(json, "key", key->path);
-	json_string(json, "type", type_names[key->type]);
-	json_array(json, "choices");
+	json_begin_object(json, NULL);
+	json_add_string(json, "key", key->path);
+	json_add_string(json, "type", type_names[key->type]);
+	json_begin_array(json, "choices");
 	for (size_t i = 0; key->choices && key->choices[i]; i++)
-		json_string(json, NULL, key->choices[i]);
-	json_array_end(json);
-	json_string(json, "default", key->def);
-	json_array(json, "files");
+		json_add_string(json, NULL, key->choices[i]);
+	json_end_array(json);
+	json_add_string(json, "default", key->def);
+	json_begin_array(json, "files");
 	if (key->where & KEY_SYSTEM)
-		json_string(json, NULL, "system");
+		json_add_string(json, NULL, "system");
 	if (key->where & KEY_USER)
-		json_string(json, NULL, "user");
+		json_add_string(json, NULL, "user");
 	if (key->where & KEY_WORKSPACE)
-		json_string(json, NULL, "workspace");
-	json_array_end(json);
+		json_add_string(json, NULL, "workspace");
+	json_end_array(json);
 	if (key->option)
-		json_string(json, "option", key->option);
-	json_string(json, "help", key->help);
-	json_object_end(json);
+		json_add_string(json, "option", key->option);
+	json_add_string(json, "help", key->help);
+	json_end_object(json);
 }
 
 static int keys_json(void)
@@ -45,16 +45,16 @@ static int keys_json(void)
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
 
-	json_object(&json, NULL);
-	json_array(&json, "keys");
+	json_begin_object(&json, NULL);
+	json_begin_array(&json, "keys");
 	for (size_t i = 0; i < config_keys_len; i++)
 		key_json(&config_keys[i], &json);
-	json_array_end(&json);
-	json_array(&json, "spec");
+	json_end_array(&json);
+	json_begin_array(&json, "spec");
 	for (size_t i = 0; i < DIM_COUNT_; i++)
 		key_json(&spec_keys[i], &json);
-	json_array_end(&json);
-	json_object_end(&json);
+	json_end_array(&json);
+	json_end_object(&json);
 	return emit_json(&json);
 }
 

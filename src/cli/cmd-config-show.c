@@ -36,12 +36,12 @@ static int path_text(const char *const *path, struct str *out)
 static void put_json(const char *key, const struct toml_value *value, const struct origin *origin,
 		     struct json *json)
 {
-	json_object(json, NULL);
-	json_string(json, "key", key);
+	json_begin_object(json, NULL);
+	json_add_string(json, "key", key);
 	toml_text_json(value, "value", json);
-	json_string(json, "file", origin->file);
-	json_uint(json, "line", origin->line);
-	json_object_end(json);
+	json_add_string(json, "file", origin->file);
+	json_add_uint(json, "line", origin->line);
+	json_end_object(json);
 }
 
 static int put(struct show *show, const char *key, const struct toml_value *value,
@@ -183,7 +183,7 @@ int cmd_config_show(int argc, char **argv)
 	table.columns += args.values[OPT_ORIGIN] != NULL;
 	if (args.values[OPT_JSON]) {
 		show.json = &json;
-		json_array(&json, NULL);
+		json_begin_array(&json, NULL);
 	}
 	r = put_defaults(&show);
 	if (r == 0)
@@ -193,7 +193,7 @@ int cmd_config_show(int argc, char **argv)
 	if (r < 0)
 		return report_oom();
 	if (show.json) {
-		json_array_end(&json);
+		json_end_array(&json);
 		return emit_json(&json);
 	}
 	return table_print(&table, &out) < 0 ? report_oom() : emit(&out);

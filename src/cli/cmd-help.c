@@ -11,32 +11,32 @@ static void option_json(const struct opt *opt, struct json *json)
 	const char letter[] = {opt->letter, '\0'};
 	const char *const *choices = verb_option_choices(opt);
 
-	json_object(json, NULL);
-	json_string(json, "name", opt->name);
-	json_string(json, "letter", opt->letter ? letter : NULL);
-	json_string(json, "metavar", opt->metavar);
-	json_string(json, "help", opt->help);
-	json_array(json, "choices");
+	json_begin_object(json, NULL);
+	json_add_string(json, "name", opt->name);
+	json_add_string(json, "letter", opt->letter ? letter : NULL);
+	json_add_string(json, "metavar", opt->metavar);
+	json_add_string(json, "help", opt->help);
+	json_begin_array(json, "choices");
 	for (size_t i = 0; choices && choices[i]; i++)
-		json_string(json, NULL, choices[i]);
-	json_array_end(json);
-	json_object_end(json);
+		json_add_string(json, NULL, choices[i]);
+	json_end_array(json);
+	json_end_object(json);
 }
 
 static void verb_json(const struct verb *verb, struct json *json)
 {
 	struct opt_table table = verb->options();
 
-	json_object(json, NULL);
-	json_string(json, "verb", verb->name);
-	json_string(json, "group", verb_group_title(verb->group));
-	json_string(json, "operands", verb->operands);
-	json_string(json, "summary", verb->summary);
-	json_array(json, "options");
+	json_begin_object(json, NULL);
+	json_add_string(json, "verb", verb->name);
+	json_add_string(json, "group", verb_group_title(verb->group));
+	json_add_string(json, "operands", verb->operands);
+	json_add_string(json, "summary", verb->summary);
+	json_begin_array(json, "options");
 	for (size_t i = 0; i < table.len; i++)
 		option_json(&table.items[i], json);
-	json_array_end(json);
-	json_object_end(json);
+	json_end_array(json);
+	json_end_object(json);
 }
 
 /* FAMILY: every verb that shares the first word of VERB. VERB NULL: all. */
@@ -45,11 +45,11 @@ static int help_json(const struct verb *verb, bool family)
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
 
-	json_array(&json, NULL);
+	json_begin_array(&json, NULL);
 	for (int i = 0; i < VERB_COUNT_; i++)
 		if (!verb || &verbs[i] == verb || (family && verb_is_kin(verb, &verbs[i])))
 			verb_json(&verbs[i], &json);
-	json_array_end(&json);
+	json_end_array(&json);
 	return emit_json(&json);
 }
 

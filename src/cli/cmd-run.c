@@ -145,7 +145,7 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 	if (!args->json && args->result_dir < 0)
 		return 0;
 	run_json(run, failed, &json);
-	if (json_end(&json) < 0 || str_append_char(&text, '\n') < 0)
+	if (json_finish(&json) < 0 || str_append_char(&text, '\n') < 0)
 		return report_oom();
 	if (args->json)
 		status = emit(&text);

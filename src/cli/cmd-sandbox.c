@@ -23,10 +23,10 @@ static int resolve(const struct context *context, const char *command, struct re
 
 static void grade_json(const struct grade *grade, struct json *json)
 {
-	json_object(json, "grade");
-	json_string(json, "world", world_name(grade->world));
-	json_uint(json, "ceiling", grade->ceiling);
-	json_object_end(json);
+	json_begin_object(json, "grade");
+	json_add_string(json, "world", world_name(grade->world));
+	json_add_uint(json, "ceiling", grade->ceiling);
+	json_end_object(json);
 }
 
 static const char *network_name(const struct spec *spec)
@@ -39,19 +39,19 @@ static void row_json(const char *command, const struct resolved *resolved, const
 {
 	struct grade grade;
 
-	json_object(json, NULL);
-	json_string(json, "command", command);
+	json_begin_object(json, NULL);
+	json_add_string(json, "command", command);
 	if (err) {
-		json_string(json, "error", err->message);
-		json_object_end(json);
+		json_add_string(json, "error", err->message);
+		json_end_object(json);
 		return;
 	}
 	grade = spec_grade(&resolved->spec, 0);
-	json_string(json, "sandbox", resolved->sandbox);
-	json_string(json, "world", world_name(grade.world));
-	json_uint(json, "ceiling", grade.ceiling);
-	json_string(json, "network", network_name(&resolved->spec));
-	json_object_end(json);
+	json_add_string(json, "sandbox", resolved->sandbox);
+	json_add_string(json, "world", world_name(grade.world));
+	json_add_uint(json, "ceiling", grade.ceiling);
+	json_add_string(json, "network", network_name(&resolved->spec));
+	json_end_object(json);
 }
 
 static int row_text(const char *command, const struct resolved *resolved, const struct err *err,
@@ -106,7 +106,7 @@ static int list(const struct context *context, bool as_json)
 	int r = config_names(&context->config, (const char *const[]){"commands", NULL}, &names);
 
 	if (as_json)
-		json_array(&json, NULL);
+		json_begin_array(&json, NULL);
 	for (size_t i = 0; r == 0 && i < names.len; i++)
 		r = list_row(context, names.items[i], &table, as_json ? &json : NULL);
 	if (r == 0)
@@ -114,7 +114,7 @@ static int list(const struct context *context, bool as_json)
 	if (r < 0)
 		return report_oom();
 	if (as_json) {
-		json_array_end(&json);
+		json_end_array(&json);
 		return emit_json(&json);
 	}
 	return table_print(&table, &out) < 0 ? report_oom() : emit(&out);
@@ -189,25 +189,25 @@ static int inspect_json(const char *name, const struct resolved *resolved, bool 
 	struct json json = {.out = &out, .pretty = true};
 	struct grade grade = spec_grade(&resolved->spec, 0);
 
-	json_object(&json, NULL);
-	json_string(&json, "name", name);
-	json_string(&json, "kind", command ? "command" : "preset");
-	json_string(&json, "sandbox", command ? resolved->sandbox : name);
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "name", name);
+	json_add_string(&json, "kind", command ? "command" : "preset");
+	json_add_string(&json, "sandbox", command ? resolved->sandbox : name);
 	spec_json(&resolved->spec, "spec", &json);
-	json_object(&json, "origins");
+	json_begin_object(&json, "origins");
 	for (int dim = 0; command && dim < DIM_COUNT_; dim++) {
 		const struct origin *origin = &resolved->origins[dim];
 
 		if (!origin->file)
 			continue;
-		json_object(&json, dim_name(dim));
-		json_string(&json, "file", origin->file);
-		json_uint(&json, "line", origin->line);
-		json_object_end(&json);
+		json_begin_object(&json, dim_name(dim));
+		json_add_string(&json, "file", origin->file);
+		json_add_uint(&json, "line", origin->line);
+		json_end_object(&json);
 	}
-	json_object_end(&json);
+	json_end_object(&json);
 	grade_json(&grade, &json);
-	json_object_end(&json);
+	json_end_object(&json);
 	return emit_json(&json);
 }
 

@@ -68,20 +68,20 @@ static int show_json(const struct context *context, const struct trust_ask *ask,
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
 
-	json_object(&json, NULL);
-	json_string(&json, "workspace", context->workspace.root);
-	json_string(&json, "state", state_name(state));
-	json_array(&json, "asks");
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "workspace", context->workspace.root);
+	json_add_string(&json, "state", state_name(state));
+	json_begin_array(&json, "asks");
 	for (size_t i = 0; i < ask->len; i++) {
-		json_object(&json, NULL);
-		json_string(&json, "text", ask->items[i].text);
-		json_string(&json, "why", ask->items[i].why);
-		json_string(&json, "file", context->workspace_file);
-		json_uint(&json, "line", ask->items[i].line);
-		json_object_end(&json);
+		json_begin_object(&json, NULL);
+		json_add_string(&json, "text", ask->items[i].text);
+		json_add_string(&json, "why", ask->items[i].why);
+		json_add_string(&json, "file", context->workspace_file);
+		json_add_uint(&json, "line", ask->items[i].line);
+		json_end_object(&json);
 	}
-	json_array_end(&json);
-	json_object_end(&json);
+	json_end_array(&json);
+	json_end_object(&json);
 	return emit_json(&json);
 }
 

@@ -16,9 +16,9 @@ int cmd_version(int argc, char **argv)
 	if (r < 0)
 		return report(&err);
 	if (args.values[OPT_JSON]) {
-		json_object(&json, NULL);
-		json_string(&json, "version", PALE_VERSION);
-		json_object_end(&json);
+		json_begin_object(&json, NULL);
+		json_add_string(&json, "version", PALE_VERSION);
+		json_end_object(&json);
 		return emit_json(&json);
 	}
 	return str_append(&out, "pale " PALE_VERSION "\n") < 0 ? report_oom() : emit(&out);

@@ -203,7 +203,7 @@ int emit(const struct str *out)
 
 int emit_json(struct json *json)
 {
-	if (json_end(json) < 0 || str_append_char(json->out, '\n') < 0)
+	if (json_finish(json) < 0 || str_append_char(json->out, '\n') < 0)
 		return report_oom();
 	return emit(json->out);
 }

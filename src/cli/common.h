@@ -39,7 +39,7 @@ int report(const struct err *err);
 int report_oom(void);
 /* Write OUT to standard output. Returns the exit status. */
 int emit(const struct str *out);
-/* json_end(), a newline, emit(). */
+/* json_finish(), a newline, emit(). */
 int emit_json(struct json *json);
 
 /* ERR_USAGE: ARGV begins with no verb; says which one may be meant. */

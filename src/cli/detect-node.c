@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The scripts of a package.json. */
 #include <errno.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "cli/detect.h"
-#include "cli/json-scan.h"
 
 static const char *package_manager(int dirfd)
 {
@@ -45,6 +45,28 @@ static int add_script(const char *manager, const char *script, struct found *fou
 	return found_add(found, "package.json", name, argv);
 }
 
+static void release_json(json_t **json)
+{
+	json_decref(*json);
+}
+
+/* The names of the scripts, in the order of the file. What is no JSON has none. */
+static int script_names(const struct str *text, struct strv *ret)
+{
+	_cleanup_(release_json) json_t *root =
+		json_loadb(str_text(text), text->len, JSON_REJECT_DUPLICATES, NULL);
+	const char *name;
+	json_t *script;
+	int r = 0;
+
+	json_object_foreach(json_object_get(root, "scripts"), name, script)
+	{
+		if (r == 0 && json_is_string(script))
+			r = strv_add(ret, name);
+	}
+	return r;
+}
+
 int detect_node(int dirfd, struct found *found)
 {
 	_cleanup_(str_release) struct str text = {0};
@@ -54,9 +76,7 @@ int detect_node(int dirfd, struct found *found)
 
 	if (r <= 0)
 		return r;
-	r = json_scan_names(str_text(&text), text.len, "scripts", &scripts);
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+	r = script_names(&text, &scripts);
 	manager = package_manager(dirfd);
 	for (size_t i = 0; r == 0 && i < scripts.len; i++)
 		if (!is_hook(&scripts, scripts.items[i]))

@@ -115,64 +115,64 @@ int plan_print(const struct plan *plan, struct str *out)
 
 void plan_verdicts_json(const struct plan *plan, struct json *json)
 {
-	json_object(json, "enforced");
+	json_begin_object(json, "enforced");
 	for (size_t i = 0; i < plan->verdicts_len; i++) {
-		json_object(json, plan->verdicts[i].dimension);
-		json_string(json, "state", enforcement_name(plan->verdicts[i].state));
-		json_string(json, "by", plan->verdicts[i].by);
-		json_object_end(json);
+		json_begin_object(json, plan->verdicts[i].dimension);
+		json_add_string(json, "state", enforcement_name(plan->verdicts[i].state));
+		json_add_string(json, "by", plan->verdicts[i].by);
+		json_end_object(json);
 	}
-	json_object_end(json);
+	json_end_object(json);
 }
 
 static void op_json(const struct plan *plan, const struct op *op, struct json *json)
 {
-	json_object(json, NULL);
-	json_string(json, "op", op_name(op->kind));
+	json_begin_object(json, NULL);
+	json_add_string(json, "op", op_name(op->kind));
 	if (op->dst)
-		json_string(json, "dst", op->dst);
+		json_add_string(json, "dst", op->dst);
 	if (op->src)
-		json_string(json, "src", op->src);
+		json_add_string(json, "src", op->src);
 	if (op->size)
-		json_uint(json, "size", op->size);
+		json_add_uint(json, "size", op->size);
 	if (op->mode)
-		json_uint(json, "mode", op->mode);
-	json_array(json, "flags");
+		json_add_uint(json, "mode", op->mode);
+	json_begin_array(json, "flags");
 	for (size_t i = 0; i < array_len(flags); i++)
 		if (op->flags & flags[i].flag && shows_flag(plan, flags[i].flag))
-			json_string(json, NULL, flags[i].name);
-	json_array_end(json);
-	json_object_end(json);
+			json_add_string(json, NULL, flags[i].name);
+	json_end_array(json);
+	json_end_object(json);
 }
 
 void plan_json(const struct plan *plan, struct json *json)
 {
-	json_object(json, NULL);
-	json_string(json, "engine", plan->engine);
-	json_object(json, "grade");
-	json_string(json, "world", plan->world);
-	json_uint(json, "ceiling", plan->ceiling);
-	json_object_end(json);
-	json_array(json, "namespaces");
+	json_begin_object(json, NULL);
+	json_add_string(json, "engine", plan->engine);
+	json_begin_object(json, "grade");
+	json_add_string(json, "world", plan->world);
+	json_add_uint(json, "ceiling", plan->ceiling);
+	json_end_object(json);
+	json_begin_array(json, "namespaces");
 	for (size_t i = 0; i < array_len(namespaces); i++)
 		if (plan->namespaces & namespaces[i].flag)
-			json_string(json, NULL, namespaces[i].name);
-	json_array_end(json);
-	json_object(json, "ids");
-	json_string(json, "map", idmap_names[plan->idmap]);
-	json_uint(json, "uid", plan->uid);
-	json_uint(json, "gid", plan->gid);
-	json_object_end(json);
-	json_string(json, "cwd", plan->cwd);
-	json_strv(json, "argv", &plan->argv);
+			json_add_string(json, NULL, namespaces[i].name);
+	json_end_array(json);
+	json_begin_object(json, "ids");
+	json_add_string(json, "map", idmap_names[plan->idmap]);
+	json_add_uint(json, "uid", plan->uid);
+	json_add_uint(json, "gid", plan->gid);
+	json_end_object(json);
+	json_add_string(json, "cwd", plan->cwd);
+	json_add_strv(json, "argv", &plan->argv);
 	if (plan->timeout_ms == UINT64_MAX)
-		json_null(json, "timeout_ms");
+		json_add_null(json, "timeout_ms");
 	else
-		json_uint(json, "timeout_ms", plan->timeout_ms);
+		json_add_uint(json, "timeout_ms", plan->timeout_ms);
 	plan_verdicts_json(plan, json);
-	json_array(json, "operations");
+	json_begin_array(json, "operations");
 	for (size_t i = 0; i < plan->ops_len; i++)
 		op_json(plan, &plan->ops[i], json);
-	json_array_end(json);
-	json_object_end(json);
+	json_end_array(json);
+	json_end_object(json);
 }

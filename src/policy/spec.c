@@ -279,10 +279,10 @@ bool spec_dim_is_default(const struct spec *spec, enum dim dim)
 
 static void json_ports(struct json *json, const char *key, const struct strv *ports)
 {
-	json_array(json, key);
+	json_begin_array(json, key);
 	for (size_t i = 0; i < ports->len; i++)
-		json_uint(json, NULL, strtoul(ports->items[i], NULL, 10));
-	json_array_end(json);
+		json_add_uint(json, NULL, strtoul(ports->items[i], NULL, 10));
+	json_end_array(json);
 }
 
 static void json_dim(const struct spec *spec, enum dim dim, struct json *json)
@@ -292,25 +292,25 @@ static void json_dim(const struct spec *spec, enum dim dim, struct json *json)
 	char buf[SIZE_TEXT_MAX];
 
 	if (is_unset(spec, dim))
-		json_null(json, key);
+		json_add_null(json, key);
 	else if (type == KEY_PORTS)
 		json_ports(json, key, field(spec, dim));
 	else if (is_list(dim))
-		json_strv(json, key, field(spec, dim));
+		json_add_strv(json, key, field(spec, dim));
 	else if (type == KEY_BOOL)
-		json_bool(json, key, *(const bool *)field(spec, dim));
+		json_add_bool(json, key, *(const bool *)field(spec, dim));
 	else if (type == KEY_CHOICE)
-		json_string(json, key, choice_text(spec, dim));
+		json_add_string(json, key, choice_text(spec, dim));
 	else if (type == KEY_UINT)
-		json_uint(json, key, *spec_limit_const(spec, dim));
+		json_add_uint(json, key, *spec_limit_const(spec, dim));
 	else
-		json_string(json, key, limit_text(spec, dim, buf));
+		json_add_string(json, key, limit_text(spec, dim, buf));
 }
 
 void spec_json(const struct spec *spec, const char *key, struct json *json)
 {
-	json_object(json, key);
+	json_begin_object(json, key);
 	for (int dim = 0; dim < DIM_COUNT_; dim++)
 		json_dim(spec, dim, json);
-	json_object_end(json);
+	json_end_object(json);
 }

@@ -63,25 +63,25 @@ void toml_text_json(const struct toml_value *value, const char *key, struct json
 {
 	switch (value->type) {
 	case TOML_STRING:
-		json_string(json, key, value->string.bytes);
+		json_add_string(json, key, value->string.bytes);
 		return;
 	case TOML_INTEGER:
-		json_int(json, key, value->integer);
+		json_add_int(json, key, value->integer);
 		return;
 	case TOML_BOOL:
-		json_bool(json, key, value->boolean);
+		json_add_bool(json, key, value->boolean);
 		return;
 	case TOML_ARRAY:
-		json_array(json, key);
+		json_begin_array(json, key);
 		for (size_t i = 0; i < value->array.len; i++)
 			toml_text_json(value->array.items[i], NULL, json);
-		json_array_end(json);
+		json_end_array(json);
 		return;
 	case TOML_TABLE:
-		json_object(json, key);
+		json_begin_object(json, key);
 		for (const struct toml_entry *e = value->table.first; e; e = e->next)
 			toml_text_json(e->value, e->key, json);
-		json_object_end(json);
+		json_end_object(json);
 		return;
 	case TOML_FLOAT:
 	case TOML_DATETIME:
@@ -90,5 +90,5 @@ void toml_text_json(const struct toml_value *value, const char *key, struct json
 	case TOML_TIME_LOCAL:
 		break;
 	}
-	json_null(json, key);
+	json_add_null(json, key);
 }

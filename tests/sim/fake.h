@@ -27,18 +27,18 @@ enum fake_host {
 
 struct sim {
 	const char *name;
-	const char *preset;       /* NULL: the default one */
-	const char *options[10];  /* "paths_hidden=~/.ssh", "setenv=A=b" */
-	const char *degraded[8];  /* --allow-degraded */
-	const char *facts[8];     /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
-	const char *toolchains;   /* below the home, separated by blanks; NULL: .cargo .local/bin */
-	const char *workspace;    /* NULL: FAKE_WORKSPACE */
-	const char *cwd;          /* NULL: the workspace */
-	const char *home;         /* NULL: FAKE_HOME, or the superuser's; "": unknown */
-	bool root;                /* started by root */
-	uid_t owner;              /* of the workspace, when started by root */
+	const char *preset;      /* NULL: the default one */
+	const char *options[10]; /* "paths_hidden=~/.ssh", "setenv=A=b" */
+	const char *degraded[8]; /* --allow-degraded */
+	const char *facts[8];    /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
+	const char *toolchains;  /* below the home, separated by blanks; NULL: .cargo .local/bin */
+	const char *workspace;   /* NULL: FAKE_WORKSPACE */
+	const char *cwd;         /* NULL: the workspace */
+	const char *home;        /* NULL: FAKE_HOME, or the superuser's; "": unknown */
+	bool root;               /* started by root */
+	uid_t owner;             /* of the workspace, when started by root */
 	enum fake_host host;
-	int landlock_abi;         /* 0: FAKE_ABI; -1: none */
+	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
 	void (*tweak)(struct resolved *resolved); /* what no option can express */
 };
 
@@ -65,9 +65,9 @@ static const char *const fake_env[] = {
 };
 
 static const struct host_dir fake_merged[] = {
-	{"/usr", NULL},       {"/bin", "usr/bin"}, {"/sbin", "usr/sbin"}, {"/lib", "usr/lib"},
-	{"/lib64", "usr/lib64"}, {"/etc", NULL},   {"/opt", NULL},
-	{"/sys/devices/system", NULL},
+	{"/usr", NULL},      {"/bin", "usr/bin"},           {"/sbin", "usr/sbin"},
+	{"/lib", "usr/lib"}, {"/lib64", "usr/lib64"},       {"/etc", NULL},
+	{"/opt", NULL},      {"/sys/devices/system", NULL},
 };
 
 static const struct host_dir fake_split[] = {
@@ -89,7 +89,8 @@ static inline char *fake_dup(const char *text)
 	return copy;
 }
 
-static inline void fake_host_init(enum fake_host kind, bool root, int landlock_abi, struct host *ret)
+static inline void fake_host_init(enum fake_host kind, bool root, int landlock_abi,
+				  struct host *ret)
 {
 	bool split = kind == FAKE_SPLIT;
 	const struct host_dir *dirs = split ? fake_split : fake_merged;
@@ -136,7 +137,8 @@ static inline void fake_add(struct site_path **paths, size_t *len, struct site_p
 	(*paths)[(*len)++] = item;
 }
 
-static inline void fake_site_paths(const struct sim *sim, const struct strv *rules, struct site *site)
+static inline void fake_site_paths(const struct sim *sim, const struct strv *rules,
+				   struct site *site)
 {
 	for (size_t i = 0; i < rules->len; i++)
 		fake_add(&site->paths, &site->paths_len,

@@ -49,8 +49,8 @@ static inline void golden_check(const char *name, const struct str *text)
 	if (!path)
 		abort();
 	if (golden_is_updating()) {
-		_cleanup_(fd_closep) int fd =
-			open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+		_cleanup_(fd_closep) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+						   0644);
 
 		tap_ok(fd >= 0 && fd_write_all(fd, text->data, text->len) == 0, "%s: written",
 		       name);

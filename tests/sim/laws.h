@@ -250,7 +250,8 @@ static bool law_confinement(const struct trial *t, char note[512])
 	size_t n = plan->ops_len;
 
 	n -= n > 0 && plan->ops[n - 1].kind == OP_SIGNAL_SCOPE;
-	if (n < 2 || plan->ops[n - 1].kind != OP_NO_NEW_PRIVS || plan->ops[n - 2].kind != OP_DROP_CAPS)
+	if (n < 2 || plan->ops[n - 1].kind != OP_NO_NEW_PRIVS ||
+	    plan->ops[n - 2].kind != OP_DROP_CAPS)
 		return LAW_BROKEN("does not end in drop-caps, no-new-privs");
 	if (t->spec->processes == PROCESSES_VISIBLE && n == plan->ops_len &&
 	    !(t->resolved->allow_degraded & DIM_BIT(DIM_PROCESSES)))
@@ -266,7 +267,8 @@ static bool law_namespaces(const struct trial *t, char note[512])
 		want |= CLONE_NEWNET;
 	if (t->spec->processes == PROCESSES_ISOLATED)
 		want |= CLONE_NEWPID;
-	return t->plan->namespaces == want || LAW_BROKEN("%lx instead of %lx", t->plan->namespaces, want);
+	return t->plan->namespaces == want ||
+	       LAW_BROKEN("%lx instead of %lx", t->plan->namespaces, want);
 }
 
 static bool law_cwd(const struct trial *t, char note[512])
@@ -277,8 +279,8 @@ static bool law_cwd(const struct trial *t, char note[512])
 
 static bool law_may_pass(const struct trial *t, const char *pair)
 {
-	static const char *const always[] = {"PATH=", "HOME=", "PWD=", "USER=",
-					     "LANG=", "LC_",   "TERM=", "EDITOR="};
+	static const char *const always[] = {
+		"PATH=", "HOME=", "PWD=", "USER=", "LANG=", "LC_", "TERM=", "EDITOR="};
 
 	for (size_t i = 0; i < array_len(always); i++)
 		if (str_starts(pair, always[i]))

@@ -6,7 +6,7 @@
 #define TRIALS 2000
 
 static const char *const workspaces[] = {
-	FAKE_WORKSPACE, FAKE_WORKSPACE, FAKE_WORKSPACE,          "/srv/data/project",
+	FAKE_WORKSPACE, FAKE_WORKSPACE,     FAKE_WORKSPACE,         "/srv/data/project",
 	"/tmp/project", "/usr/src/project", "/home/ana/go/project", "/run/user/1000/project",
 };
 
@@ -107,8 +107,9 @@ static void add_rules(struct options *o, const char *dim)
 
 static void generate(struct sim *sim, struct options *o)
 {
-	static const char *const filesystems[] = {"none", "readonly", "workspace_only",
-						  "workspace_only", "scoped_write", "unrestricted"};
+	static const char *const filesystems[] = {"none",           "readonly",
+						  "workspace_only", "workspace_only",
+						  "scoped_write",   "unrestricted"};
 	static const char *const passed[] = {"env=clean", "env=inherit", "env_pass=FOO_TOKEN",
 					     "env_pass=FOO_*", "setenv=CI=1"};
 	const char *filesystem = PICK(filesystems);
@@ -146,7 +147,8 @@ struct tally {
 
 static void describe(const struct sim *sim, char *ret, size_t size)
 {
-	int n = snprintf(ret, size, "%s workspace %s,", sim->root ? "root" : "user", sim->workspace);
+	int n = snprintf(ret, size, "%s workspace %s,", sim->root ? "root" : "user",
+			 sim->workspace);
 
 	for (size_t i = 0; i < array_len(sim->options) && sim->options[i]; i++)
 		n += snprintf(ret + n, size - (size_t)n, " %s", sim->options[i]);

@@ -32,6 +32,7 @@ HERE = pathlib.Path(__file__).resolve().parent.parent
 TOP = HERE.parent.parent
 BOOTED = b'BOOTED\n'
 ORDINARY = (1000, 54321)  # the second one has no passwd entry
+SETPRIV = shutil.which('setpriv') or 'setpriv'
 CLEAN_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 _count = 0
@@ -141,7 +142,7 @@ class Person:
         argv = [os.fspath(a) for a in argv]
         if self.uid == os.geteuid():
             return argv
-        return ['setpriv', f'--reuid={self.uid}', f'--regid={self.uid}', '--clear-groups'] + argv
+        return [SETPRIV, f'--reuid={self.uid}', f'--regid={self.uid}', '--clear-groups'] + argv
 
     def start(self, *argv, cwd=None, env=None, **kw):
         """Start a program as this person."""

@@ -17,22 +17,22 @@ static void write_sample(struct json *j)
 
 	strv_add(&words, "a");
 	strv_add(&words, "b");
-	json_object(j, NULL);
-	json_string(j, "name", "x");
-	json_string(j, "nothing", NULL);
-	json_uint(j, "most", UINT64_MAX);
-	json_int(j, "least", INT64_MIN);
-	json_array(j, "list");
-	json_bool(j, NULL, true);
-	json_bool(j, NULL, false);
-	json_null(j, NULL);
-	json_object(j, NULL);
-	json_object_end(j);
-	json_array_end(j);
-	json_array(j, "empty");
-	json_array_end(j);
-	json_strv(j, "words", &words);
-	json_object_end(j);
+	json_begin_object(j, NULL);
+	json_add_string(j, "name", "x");
+	json_add_string(j, "nothing", NULL);
+	json_add_uint(j, "most", UINT64_MAX);
+	json_add_int(j, "least", INT64_MIN);
+	json_begin_array(j, "list");
+	json_add_bool(j, NULL, true);
+	json_add_bool(j, NULL, false);
+	json_add_null(j, NULL);
+	json_begin_object(j, NULL);
+	json_end_object(j);
+	json_end_array(j);
+	json_begin_array(j, "empty");
+	json_end_array(j);
+	json_add_strv(j, "words", &words);
+	json_end_object(j);
 }
 
 static void test_layout(void)
@@ -42,7 +42,7 @@ static void test_layout(void)
 	struct json j = {.out = &flat};
 
 	write_sample(&j);
-	tap_eq_int(json_end(&j), 0, "a document ends well");
+	tap_eq_int(json_finish(&j), 0, "a document ends well");
 	tap_eq_str(flat.data,
 		   "{\"name\":\"x\",\"nothing\":null,\"most\":18446744073709551615,"
 		   "\"least\":-9223372036854775808,\"list\":[true,false,null,{}],"
@@ -50,7 +50,7 @@ static void test_layout(void)
 		   "on one line");
 	j = (struct json){.out = &tall, .pretty = true};
 	write_sample(&j);
-	tap_eq_int(json_end(&j), 0, "and pretty");
+	tap_eq_int(json_finish(&j), 0, "and pretty");
 	tap_eq_str(tall.data,
 		   "{\n  \"name\": \"x\",\n  \"nothing\": null,\n"
 		   "  \"most\": 18446744073709551615,\n  \"least\": -9223372036854775808,\n"
@@ -84,15 +84,15 @@ static void test_escapes(void)
 		_cleanup_(str_release) struct str out = {0};
 		struct json j = {.out = &out};
 
-		json_string(&j, NULL, cases[i].text);
-		tap_ok(json_end(&j) == 0 && strcmp(out.data, cases[i].want) == 0, "string case %zu",
+		json_add_string(&j, NULL, cases[i].text);
+		tap_ok(json_finish(&j) == 0 && strcmp(out.data, cases[i].want) == 0, "string case %zu",
 		       i);
 	}
 	_cleanup_(str_release) struct str out = {0};
 	struct json j = {.out = &out};
-	json_object(&j, NULL);
-	json_int(&j, "k\n\"", 1);
-	json_object_end(&j);
+	json_begin_object(&j, NULL);
+	json_add_int(&j, "k\n\"", 1);
+	json_end_object(&j);
 	tap_eq_str(str_text(&out), "{\"k\\n\\\"\":1}", "keys are escaped too");
 }
 
@@ -111,9 +111,9 @@ static void test_misuse(void)
 			setrlimit(RLIMIT_CORE, &none);
 			close(STDERR_FILENO);
 			if (i == 0)
-				json_array_end(&j);
-			json_object(&j, NULL);
-			json_end(&j);
+				json_end_array(&j);
+			json_begin_object(&j, NULL);
+			json_finish(&j);
 			_exit(0);
 		}
 		waitpid(pid, &status, 0);
@@ -128,7 +128,7 @@ static void test_failure(void)
 	struct json j = {.out = &out, .error = -12};
 
 	write_sample(&j);
-	tap_eq_int(json_end(&j), -12, "the first failure is kept");
+	tap_eq_int(json_finish(&j), -12, "the first failure is kept");
 	tap_eq_int(out.len, 0, "and nothing is written after it");
 }
 

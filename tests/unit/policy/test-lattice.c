@@ -15,7 +15,7 @@ static void show(const char *name, const struct spec *spec)
 	struct json json = {.out = &s};
 
 	spec_json(spec, NULL, &json);
-	json_end(&json);
+	json_finish(&json);
 	tap_note("%s: workspace %s %s", name, spec->workspace ? spec->workspace : "-",
 		 str_text(&s));
 }

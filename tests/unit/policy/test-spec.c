@@ -74,7 +74,7 @@ static void test_json(void)
 
 	fill(&spec);
 	spec_json(&spec, NULL, &json);
-	tap_ok(json_end(&json) == 0, "the object is closed");
+	tap_ok(json_finish(&json) == 0, "the object is closed");
 	tap_eq_str(str_text(&got), want, "every dimension is in the JSON form");
 	spec_release(&spec);
 }

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include "warden/protocol.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+static int ends[2];
+
+static void begin(void)
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		abort();
+}
+
+static void end(void)
+{
+	close(ends[0]);
+	if (ends[1] >= 0)
+		close(ends[1]);
+}
+
+static void test_reports(void)
+{
+	struct warden_report report = {.kind = WARDEN_STARTED}, got;
+
+	begin();
+	warden_send_report(ends[0], &report);
+	report = (struct warden_report){.kind = WARDEN_EXITED, .status = 0x1234};
+	warden_send_report(ends[0], &report);
+	report = (struct warden_report){.kind = WARDEN_FAILED};
+	err_set(&report.err, ERR_NOT_FOUND, -ENOENT, "no such program");
+	err_hint(&report.err, -ENOENT, "install it");
+	warden_send_report(ends[0], &report);
+
+	tap_eq_int(warden_receive_report(ends[1], &got), 0, "STARTED");
+	tap_eq_int(got.kind, WARDEN_STARTED, "arrives first");
+	tap_eq_int(warden_receive_report(ends[1], &got), 0, "EXITED");
+	tap_ok(got.kind == WARDEN_EXITED && got.status == 0x1234, "with the status");
+	tap_eq_int(warden_receive_report(ends[1], &got), 0, "FAILED");
+	tap_ok(got.kind == WARDEN_FAILED && got.err.code == ERR_NOT_FOUND &&
+		       got.err.errnum == ENOENT,
+	       "with code and errno");
+	tap_eq_str(got.err.message, "no such program", "with the message");
+	tap_eq_str(got.err.hint, "install it", "with the hint");
+	end();
+}
+
+static void test_orders(void)
+{
+	struct warden_order order;
+
+	begin();
+	tap_eq_int(warden_receive_order(ends[1], &order), -EAGAIN, "no order: no waiting");
+	tap_eq_int(warden_send_order(ends[0], WARDEN_SIGNAL, 15), 0, "an order");
+	tap_eq_int(warden_send_order(ends[0], WARDEN_SIGNAL_ALL, 9), 0, "another one");
+	tap_eq_int(warden_receive_order(ends[1], &order), 0, "arrives");
+	tap_ok(order.kind == WARDEN_SIGNAL && order.value == 15, "as it was");
+	tap_eq_int(warden_receive_order(ends[1], &order), 0, "the next");
+	tap_ok(order.kind == WARDEN_SIGNAL_ALL && order.value == 9, "after it");
+	end();
+}
+
+static void test_hang_up(void)
+{
+	struct warden_report report = {.kind = WARDEN_EXITED};
+	struct warden_order order;
+
+	begin();
+	warden_send_report(ends[1], &report);
+	close(ends[1]);
+	ends[1] = -1;
+	tap_eq_int(warden_receive_report(ends[0], &report), 0, "what was sent before a hang-up");
+	tap_eq_int(warden_receive_report(ends[0], &report), -EPIPE, "then the hang-up");
+	tap_eq_int(warden_receive_order(ends[0], &order), -EPIPE, "for orders as well");
+	tap_eq_int(warden_send_order(ends[0], WARDEN_SIGNAL, 1), -EPIPE, "sending kills nobody");
+	warden_send_report(ends[0], &report);
+	tap_ok(true, "neither does reporting");
+	end();
+}
+
+static void send_bytes(const void *bytes, size_t len)
+{
+	if (send(ends[0], bytes, len, 0) != (ssize_t)len)
+		abort();
+}
+
+static void test_garbage(void)
+{
+	struct warden_report report = {.kind = WARDEN_EXITED + 1}, got;
+	struct warden_order order = {.kind = WARDEN_SIGNAL};
+
+	begin();
+	send_bytes(&report, offsetof(struct warden_report, err));
+	tap_eq_int(warden_receive_report(ends[1], &got), -EBADMSG, "an unknown kind of report");
+	report.kind = WARDEN_STARTED;
+	send_bytes(&report, sizeof(report.kind));
+	tap_eq_int(warden_receive_report(ends[1], &got), -EBADMSG, "a short report");
+	send_bytes(&report, sizeof(report));
+	tap_eq_int(warden_receive_report(ends[1], &got), -EBADMSG, "a long one");
+	report.kind = WARDEN_FAILED;
+	send_bytes(&report, offsetof(struct warden_report, err));
+	tap_eq_int(warden_receive_report(ends[1], &got), -EBADMSG, "FAILED without a reason");
+	send_bytes(&order, sizeof(order.kind));
+	tap_eq_int(warden_receive_order(ends[1], &order), -EBADMSG, "a short order");
+	tap_eq_int(warden_receive_order(-1, &order), -EBADF, "no channel");
+	end();
+}
+
+int main(void)
+{
+	test_reports();
+	test_orders();
+	test_hang_up();
+	test_garbage();
+	return tap_done();
+}
