@@ -48,15 +48,15 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return r < 0 ? err_sys(err, r, "turn user namespaces off inside") : 0;
 }
 
-static int apply(struct builder *b, const struct op *op, struct err *err)
+static int apply(struct builder *b, struct net *net, const struct op *op, struct err *err)
 {
 	switch ((int)op->kind) {
 	case OP_LIMIT_USERNS:
 		return limit_userns(b, err);
 	case OP_PIVOT:
 		return builder_pivot(b, err);
-	case OP_LOOPBACK:
-		return net_loopback_up(err);
+	case OP_NETWORK:
+		return net_join(net, err);
 	case OP_HOSTNAME:
 		if (sethostname(op->src, strlen(op->src)) < 0)
 			return err_sys(err, -errno, "set the host name");
@@ -80,11 +80,17 @@ static int apply_all(const struct plan *plan, const int *prepared, size_t prepar
 		     struct err *err)
 {
 	struct builder builder;
+	struct net net = {0};
 	int r;
 
+	if (plan->namespaces & CLONE_NEWNET) {
+		r = net_begin(&net, err);
+		if (r < 0)
+			return r;
+	}
 	builder_init(&builder, plan->idmap == IDMAP_RANGE ? prepared : NULL, prepared_len);
 	for (size_t i = 0; i < plan->ops_len; i++) {
-		r = apply(&builder, &plan->ops[i], err);
+		r = apply(&builder, &net, &plan->ops[i], err);
 		if (r < 0)
 			return r;
 	}
@@ -136,7 +142,8 @@ static int story(const struct plan *plan, int channel, int stdout_fd, struct err
 	return r;
 }
 
-_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
+_Noreturn void contain(const struct plan *plan, int channel, struct warden_shared *shared,
+		       int stdout_fd)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct warden_job job = {
@@ -144,6 +151,7 @@ _Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
 		.channel = CHANNEL,
+		.shared = shared,
 	};
 
 	if (story(plan, channel, stdout_fd, &failed.err) == 0)

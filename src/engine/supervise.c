@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -41,9 +42,9 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
+	struct warden_shared *shared;
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	bool started;         /* the command's program is being executed */
 	bool exited;
 	bool timed_out;
 	int status;
@@ -103,11 +104,18 @@ static void explain_clone(int r, struct err *err)
 
 static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
 {
-	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
+	/* The network namespace is made later and beside: see net.h. */
+	struct sys_clone_args args = {.flags = (s->plan->namespaces & ~CLONE_NEWNET) | CLONE_PIDFD,
 				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 				      .exit_signal = SIGCHLD};
 	int pair[2], r;
 
+	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s->shared == MAP_FAILED) {
+		s->shared = NULL;
+		return err_oom(err);
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, -errno, "socketpair");
 	s->channel = pair[0];
@@ -117,7 +125,7 @@ static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
-		contain(s->plan, pair[1], stdout_fd);
+		contain(s->plan, pair[1], s->shared, stdout_fd);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
@@ -143,7 +151,7 @@ static void take_report(struct supervisor *s, struct err *err)
 		return;
 	if (r < 0) {
 		/* Hung up: the warden is gone, reaping tells the rest. */
-		s->failed = !s->started;
+		s->failed = !s->shared->started;
 		s->exited = true;
 		return;
 	}
@@ -151,11 +159,6 @@ static void take_report(struct supervisor *s, struct err *err)
 	case WARDEN_FAILED:
 		*err = report.err;
 		s->failed = s->exited = true;
-		return;
-	case WARDEN_STARTED:
-		s->started = true;
-		if (s->plan->timeout_ms != UINT64_MAX)
-			s->deadline_ns = clock_mono_ns() + s->plan->timeout_ms * 1000000;
 		return;
 	case WARDEN_EXITED:
 		s->status = report.status;
@@ -171,7 +174,7 @@ static void pass_signals(struct supervisor *s)
 	while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int sig = (int)info.ssi_signo;
 
-		if (!s->started && sig != SIGTSTP && sig != SIGCONT) {
+		if (!s->shared->started && sig != SIGTSTP && sig != SIGCONT) {
 			kill_run(s); /* nothing is there yet that could handle it */
 		} else if (sig == SIGTSTP) {
 			warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
@@ -238,7 +241,7 @@ static void collect(struct supervisor *s, struct result *ret)
 		;
 	if (!(s->plan->namespaces & CLONE_NEWPID))
 		tree_kill(TREE_END_MS);
-	if (s->started && WIFSIGNALED(status))
+	if (s->shared->started && WIFSIGNALED(status))
 		s->status = status; /* killed before it could report */
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
@@ -272,6 +275,9 @@ int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struc
 			       .deadline_ns = UINT64_MAX};
 	int r;
 
+	if (plan->timeout_ms != UINT64_MAX)
+		s.deadline_ns = s.started_ns + plan->timeout_ms * 1000000;
+
 	r = hold_stdio(err);
 	if (r == 0)
 		r = catch_signals(&s, err);
@@ -286,6 +292,8 @@ int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struc
 	fd_close(s.channel);
 	fd_close(s.signals);
 	fd_close(s.pidfd);
+	if (s.shared)
+		munmap(s.shared, sizeof(*s.shared));
 	if (r < 0)
 		return r;
 	if (s.failed) {

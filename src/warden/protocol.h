@@ -2,19 +2,26 @@
 /*
  * protocol - what supervisor and warden say to each other.
  *
- * One SOCK_SEQPACKET pair, one struct per message. The warden reports, in this
- * order: FAILED, or STARTED and then EXITED. The supervisor sends orders at
- * any time. When its end is closed, the warden ends the run.
+ * One SOCK_SEQPACKET pair, one struct per message. The warden reports once:
+ * FAILED or EXITED. That the command has started is no message, which would wake
+ * the supervisor for nothing, but a flag in memory that both share. The
+ * supervisor sends orders at any time. When its end is closed, the warden ends
+ * the run.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
 enum warden_report_kind {
-	WARDEN_FAILED,  /* nothing was executed; `err` says why */
-	WARDEN_STARTED, /* the command's program is being executed */
-	WARDEN_EXITED,  /* `status` as in waitpid(2) */
+	WARDEN_FAILED, /* nothing was executed; `err` says why */
+	WARDEN_EXITED, /* `status` as in waitpid(2) */
+};
+
+/* Written by the warden only. */
+struct warden_shared {
+	volatile bool started; /* the command's program is being executed */
 };
 
 struct warden_report {

@@ -9,11 +9,14 @@
 #pragma once
 #include <stdbool.h>
 
+struct warden_shared;
+
 struct warden_job {
 	char *const *argv;
 	char *const *env;
 	bool owns_pidns; /* its end is everybody's end */
 	int channel;     /* to the supervisor; see protocol.h */
+	struct warden_shared *shared;
 };
 
 _Noreturn void warden_run(const struct warden_job *job);
