@@ -32,7 +32,7 @@ static unsigned long long op_attrs(const struct op *op)
 {
 	unsigned long long attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-	if (op->flags & OP_RDONLY)
+	if (op->flags & OP_RDONLY || op->kind == OP_OVERLAY)
 		attrs |= MOUNT_ATTR_RDONLY;
 	if (op->flags & OP_NOEXEC)
 		attrs |= MOUNT_ATTR_NOEXEC;
@@ -128,14 +128,15 @@ static int new_fs(const char *type, const char *const *params, unsigned long lon
 	return r;
 }
 
-static int new_tmpfs(struct builder *b, uint64_t size, struct err *err)
+static int new_tmpfs(struct builder *b, const struct op *op, struct err *err)
 {
-	char size_text[32];
-	const char *params[] = {"mode", "0755", "size", size_text, NULL};
+	char size[32], mode[16];
+	const char *params[] = {"mode", mode, "size", size, NULL};
 	struct stat st;
 	int mount;
 
-	snprintf(size_text, sizeof(size_text), "%llu", (unsigned long long)size);
+	snprintf(size, sizeof(size), "%llu", (unsigned long long)op->size);
+	snprintf(mode, sizeof(mode), "%04o", op->mode);
 	mount = new_fs("tmpfs", params, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, err);
 	if (mount < 0)
 		return mount;
@@ -161,7 +162,7 @@ static int become_root(struct builder *b, int mount, struct err *err)
 
 static int apply_root(struct builder *b, const struct op *op, struct err *err)
 {
-	int mount = new_tmpfs(b, op->size, err);
+	int mount = new_tmpfs(b, op, err);
 
 	return mount < 0 ? mount : become_root(b, mount, err);
 }
@@ -180,7 +181,7 @@ static int apply_root_bind(struct builder *b, const struct op *op, struct err *e
 
 static int apply_tmpfs(struct builder *b, const struct op *op, struct err *err)
 {
-	_cleanup_(fd_closep) int mount = new_tmpfs(b, op->size, err);
+	_cleanup_(fd_closep) int mount = new_tmpfs(b, op, err);
 
 	return mount < 0 ? mount : attach(b, mount, op, err);
 }
@@ -236,6 +237,8 @@ static int apply_private(struct builder *b, const struct op *op, struct err *err
 
 	if (fd < 0)
 		return err_sys(err, fd, "make %s", op->dst);
+	if (!target_is_ours(b, fd))
+		return err_set(err, ERR_SYSTEM, -EXDEV, "%s is the host's", op->dst);
 	r = rebind(fd, fd, 0, 0);
 	target_forget(b);
 	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;

@@ -12,7 +12,7 @@
 #include "base/path.h"
 #include "engine/mount.h"
 
-static bool is_ours(const struct builder *b, int fd)
+bool target_is_ours(const struct builder *b, int fd)
 {
 	struct stat st;
 
@@ -55,7 +55,7 @@ static int walk(const struct builder *b, const char *path, size_t len)
 			return -ENAMETOOLONG;
 		memcpy(name, path, n);
 		name[n] = '\0';
-		next = is_ours(b, dir) ? make(dir, name, TARGET_DIR, 0755)
+		next = target_is_ours(b, dir) ? make(dir, name, TARGET_DIR, 0755)
 				       : path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
 		if (dir != b->root)
 			fd_close(dir);
@@ -89,7 +89,7 @@ static int enter_parent(struct builder *b, const char *path, size_t len)
 	b->parent = fd;
 	b->parent_path = path;
 	b->parent_len = len;
-	b->parent_ours = is_ours(b, fd);
+	b->parent_ours = target_is_ours(b, fd);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* target - mount points in the new root: found without following a link, made
  * only on filesystems of ours. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct builder;
@@ -13,5 +14,7 @@ enum target { TARGET_EXISTING, TARGET_DIR, TARGET_FILE };
  * -ENOENT. PATH must outlive the builder, which remembers the last parent. */
 int target_open(struct builder *b, const char *path, enum target kind, mode_t mode);
 int target_symlink(struct builder *b, const char *to, const char *path);
+/* Is FD on a filesystem that we made? */
+bool target_is_ours(const struct builder *b, int fd);
 /* Something was mounted at PATH: what is remembered below it is stale. */
 void target_forget(struct builder *b);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/path.h"
 #include "plan/environ.h"
 #include "plan/host.h"
 #include "plan/layout.h"
@@ -152,7 +151,7 @@ static void choose_ids(struct compiler *c, const struct site *site)
 		plan->idmap = IDMAP_NONE;
 	} else if (c->host->uid != 0) {
 		plan->idmap = IDMAP_SELF;
-	} else if (c->spec->filesystem == FILESYSTEM_UNRESTRICTED) {
+	} else if (layout_writes_root(c->spec)) {
 		plan->idmap = IDMAP_IDENTITY;
 	} else {
 		plan->idmap = IDMAP_RANGE;
@@ -199,14 +198,6 @@ static int add_confinement(struct compiler *c)
 	return r;
 }
 
-/* A folder that is not there inside is no place to start in. */
-static const char *choose_cwd(const struct compiler *c, const struct site *site)
-{
-	if (c->spec->filesystem == FILESYSTEM_NONE && path_covers(site->workspace, site->cwd))
-		return site->home ? site->home : "/";
-	return site->cwd;
-}
-
 static int compile(struct compiler *c, const struct site *site, char *const *argv, struct err *err)
 {
 	struct plan *plan = c->plan;
@@ -226,21 +217,20 @@ static int compile(struct compiler *c, const struct site *site, char *const *arg
 	r = report_missing(c, err);
 	if (r < 0)
 		return r;
-	plan->cwd = strdup(choose_cwd(c, site));
-	if (!plan->cwd)
-		return err_oom(err);
 	for (; *argv; argv++)
 		if (strv_add(&plan->argv, *argv) < 0)
 			return err_oom(err);
-	if (environ_compile(plan, c->resolved, site) < 0)
-		return err_oom(err);
 	if (plan->confined) {
 		r = layout_compile(plan, c->spec, c->host, site, err);
 		if (r < 0)
 			return r;
 		if (add_confinement(c) < 0)
 			return err_oom(err);
+	} else {
+		plan->cwd = strdup(site->cwd);
 	}
+	if (!plan->cwd || environ_compile(plan, c->resolved, site) < 0)
+		return err_oom(err);
 	grade = spec_grade(c->spec, c->weak);
 	plan->world = world_name(grade.world);
 	plan->ceiling = grade.ceiling;

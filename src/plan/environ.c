@@ -17,14 +17,27 @@ static const char *const allowed[] = {
 	"TZ",	"COLUMNS",   "LINES",	  "EDITOR",   "PAGER",	     "LESS",	 "CI",
 };
 
-/* Words that make a name a secret's name: such a variable is passed on only
- * when it is named in full. */
+/* A name with one of these words is a secret's name, and so is one that begins
+ * with a service's: such a variable passes only when it is named in full. */
 static const char *const secret_words[] = {
-	"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "APIKEY", "API_KEY",
-	"PRIVATE", "ACCESS_KEY", "AUTH", "COOKIE", "SESSION_KEY", "_KEY", "_PAT", "_PW", "DSN",
-	"AWS_", "AZURE_", "GCP_", "GOOGLE_", "GITHUB_", "GITLAB_", "GH_", "NPM_", "DOCKER_",
-	"KUBE", "VAULT_", "SSH_", "GPG_", "DATABASE_URL", "CONNECTION_STRING",
+	"KEY", "PAT", "PW", "AUTH", "COOKIE", "DSN", "PRIVATE", "PIN", "CERT", "SIGNATURE",
 };
+static const char *const secret_services[] = {
+	"AWS", "AZURE", "GCP", "GOOGLE", "GITHUB", "GITLAB", "GH", "NPM", "DOCKER", "KUBECONFIG",
+	"VAULT", "SSH", "GPG", "DATABASE", "PG", "MYSQL", "REDIS", "HEROKU", "STRIPE", "OPENAI",
+	"ANTHROPIC",
+};
+static const char *const secret_parts[] = {
+	"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "CONNECTION_STRING",
+};
+
+static bool is_one_of(const char *word, size_t len, const char *const *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(list[i]) == len && strncmp(list[i], word, len) == 0)
+			return true;
+	return false;
+}
 
 static bool is_secret(const char *name, size_t len)
 {
@@ -35,10 +48,20 @@ static bool is_secret(const char *name, size_t len)
 	for (char *p = upper; *p; p++)
 		if (*p >= 'a' && *p <= 'z')
 			*p = (char)(*p - 'a' + 'A');
-	for (size_t i = 0; i < array_len(secret_words); i++)
-		if (strstr(upper, secret_words[i]))
+	for (size_t i = 0; i < array_len(secret_parts); i++)
+		if (strstr(upper, secret_parts[i]))
 			return true;
-	return false;
+	for (const char *word = upper;; word++) {
+		size_t n = strcspn(word, "_");
+
+		if (is_one_of(word, n, secret_words, array_len(secret_words)) ||
+		    (word == upper &&
+		     is_one_of(word, n, secret_services, array_len(secret_services))))
+			return true;
+		word += n;
+		if (!*word)
+			return false;
+	}
 }
 
 static bool matches(const char *rule, const char *name, size_t len)

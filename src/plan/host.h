@@ -48,7 +48,8 @@ struct site {
 	uid_t workspace_uid;
 	gid_t workspace_gid;
 	char *cwd;
-	char *home;      /* NULL: unknown */
+	char *home;      /* as it is called; NULL: unknown */
+	char *home_real; /* without links; like home when it does not exist */
 	char *user_name; /* NULL: unknown */
 	struct site_path *toolchains; /* those that exist */
 	size_t toolchains_len;

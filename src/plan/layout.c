@@ -3,38 +3,22 @@
  * Two shapes of root. As a rule it is an empty tmpfs that gets what the spec
  * allows. When the spec makes all of "/" readable, it is the host's own root
  * with private parts laid over it.
- *
- * What goes where is first collected as places, one per path, then sorted, so
- * that a folder is always mounted before what lies below it.
  */
 #include "plan/layout.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "plan/fixtures.h"
 #include "plan/host.h"
 #include "plan/op.h"
-#include "plan/plan.h"
+#include "plan/place.h"
 #include "plan/toolchains.h"
 #include "policy/spec.h"
-
-#define DEFAULT_TMPFS (1ull << 30)
-#define DEV_TMPFS     (1ull << 20)
-
-enum access { ACCESS_PRIVATE, ACCESS_READ, ACCESS_OVERLAY, ACCESS_WRITE };
-
-struct place {
-	const char *dst; /* borrowed */
-	const char *src;
-	enum access access;
-	unsigned flags; /* OP_IDMAP, OP_FILE */
-	mode_t mode;
-};
 
 struct layout {
 	struct plan *plan;
@@ -43,24 +27,14 @@ struct layout {
 	const struct site *site;
 	bool whole_root; /* the host's "/" is the root */
 	bool write_root;
-	const char *aux;
-	struct place *places;
-	size_t len, cap;
+	struct strv hidden; /* existing paths, without links, none below another */
+	struct places places;
+	struct strv hides, pins; /* as seen inside */
 };
 
-static int add_place(struct layout *l, struct place place)
+bool layout_writes_root(const struct spec *spec)
 {
-	if (l->len == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 32;
-		struct place *grown = reallocarray(l->places, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		l->places = grown;
-		l->cap = cap;
-	}
-	l->places[l->len++] = place;
-	return 0;
+	return spec->filesystem == FILESYSTEM_UNRESTRICTED || strv_has(&spec->paths_writable, "/");
 }
 
 static const struct site_path *find_site(const struct site *site, const char *path)
@@ -74,6 +48,48 @@ static const struct site_path *find_site(const struct site *site, const char *pa
 static bool is_kernel_path(const char *path)
 {
 	return path_covers("/proc", path) || path_covers("/dev", path) || path_covers("/sys", path);
+}
+
+/* Sorted, and without those that another one covers. */
+static void drop_covered(struct strv *paths)
+{
+	size_t kept = 0;
+
+	strv_sort_unique(paths);
+	for (size_t i = 0; i < paths->len; i++) {
+		bool covered = false;
+
+		for (size_t k = 0; k < kept && !covered; k++)
+			covered = path_covers(paths->items[k], paths->items[i]);
+		if (covered)
+			free(paths->items[i]);
+		else
+			paths->items[kept++] = paths->items[i];
+	}
+	paths->len = kept;
+	if (paths->items)
+		paths->items[kept] = NULL;
+}
+
+static int collect_hidden(struct layout *l, struct err *err)
+{
+	const struct strv *rules = &l->spec->paths_hidden;
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const struct site_path *at = find_site(l->site, rules->items[i]);
+
+		if (at->type == SITE_ABSENT)
+			continue;
+		if (str_eq(at->real, "/"))
+			return err_hint(err,
+					err_set(err, ERR_CONFIG, -EINVAL,
+						"paths_hidden = \"/\" leaves nothing to run"),
+					"use filesystem = \"none\"");
+		if (strv_add(&l->hidden, at->real) < 0 || strv_add(&l->hidden, at->path) < 0)
+			return err_oom(err);
+	}
+	drop_covered(&l->hidden);
+	return 0;
 }
 
 static int add_rules(struct layout *l, const struct strv *rules, enum access access,
@@ -97,7 +113,7 @@ static int add_rules(struct layout *l, const struct strv *rules, enum access acc
 				       "%s cannot be opened: /proc, /dev and /sys are the sandbox's own",
 				       at->path);
 		place.flags = OP_IDMAP | (at->type == SITE_FILE ? OP_FILE : 0);
-		if (add_place(l, place) < 0)
+		if (places_add(&l->places, place) < 0)
 			return err_oom(err);
 	}
 	return 0;
@@ -112,86 +128,92 @@ static int add_workspace(struct layout *l)
 
 	if (l->spec->filesystem == FILESYSTEM_NONE)
 		return 0;
-	if (l->spec->filesystem == FILESYSTEM_WORKSPACE_ONLY)
+	if (l->spec->filesystem == FILESYSTEM_WORKSPACE_ONLY || l->write_root)
 		place.access = ACCESS_WRITE;
 	else if (l->spec->ephemeral)
 		place.access = ACCESS_OVERLAY;
-	return add_place(l, place);
+	return places_add(&l->places, place);
 }
 
-/* Is PATH opened by a rule that covers it? Then it is not replaced by an empty
- * one: the policy says that it is there. */
-static bool is_readable(const struct layout *l, const char *path)
+/* The root of the host, or its system directories. */
+static int add_system(struct layout *l)
 {
-	for (size_t i = 0; i < l->len; i++)
-		if (l->places[i].access != ACCESS_PRIVATE && path_covers(l->places[i].dst, path))
-			return true;
-	return false;
+	int r = 0;
+
+	if (l->whole_root)
+		return places_add(&l->places,
+				  (struct place){.dst = "/",
+						 .src = "/",
+						 .access = l->write_root ? ACCESS_WRITE : ACCESS_READ,
+						 .is_root = true});
+	for (size_t i = 0; i < l->host->dirs_len && r == 0; i++) {
+		const struct host_dir *dir = &l->host->dirs[i];
+
+		if (!dir->link)
+			r = places_add(&l->places, (struct place){.dst = dir->path,
+								  .src = dir->path,
+								  .access = ACCESS_READ,
+								  .is_system = true});
+	}
+	return r;
 }
 
+static int add_resolver(struct layout *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->host->files.len && r == 0; i++)
+		if (l->spec->network != NETWORK_NONE)
+			r = places_add(&l->places, (struct place){.dst = l->host->files.items[i],
+								  .src = l->host->files.items[i],
+								  .access = ACCESS_READ,
+								  .flags = OP_FILE});
+	return r;
+}
+
+/* Something that the policy shows is not replaced by an empty folder. */
 static int add_private(struct layout *l, const char *path, mode_t mode)
 {
-	return is_readable(l, path)
-		       ? 0
-		       : add_place(l, (struct place){.dst = path, .mode = mode, .access = ACCESS_PRIVATE});
+	if (places_show(&l->places, path))
+		return 0;
+	return places_add(&l->places,
+			  (struct place){.dst = path, .mode = mode, .access = ACCESS_PRIVATE});
 }
 
 static int add_home(struct layout *l)
 {
 	const struct site *site = l->site;
-	int r;
+	int r = 0;
 
-	if (!site->home || is_readable(l, site->home))
+	/* Service users live in places like /usr/sbin. */
+	if (!site->home_real || l->whole_root || path_covers("/usr", site->home_real) ||
+	    places_show(&l->places, site->home_real))
 		return 0;
-	r = add_private(l, site->home, 0700);
 	for (size_t i = 0; i < site->toolchains_len && r == 0; i++)
-		r = add_place(l, (struct place){.dst = site->toolchains[i].path,
-						.src = site->toolchains[i].real,
-						.access = ACCESS_READ,
-						.flags = OP_IDMAP});
-	return r;
+		r = places_add(&l->places, (struct place){.dst = site->toolchains[i].path,
+							  .src = site->toolchains[i].real,
+							  .access = ACCESS_READ,
+							  .flags = OP_IDMAP});
+	return r < 0 ? r : add_private(l, site->home_real, 0700);
 }
 
-static int add_system(struct layout *l)
+static int collect_places(struct layout *l, struct err *err)
 {
-	int r = 0;
+	int r = add_system(l);
 
-	for (size_t i = 0; i < l->host->dirs_len && r == 0; i++) {
-		const struct host_dir *dir = &l->host->dirs[i];
-
-		if (!dir->link)
-			r = add_place(l, (struct place){.dst = dir->path,
-							.src = dir->path,
-							.access = ACCESS_READ});
-	}
-	for (size_t i = 0; i < l->host->files.len && r == 0; i++)
-		if (l->spec->network != NETWORK_NONE)
-			r = add_place(l, (struct place){.dst = l->host->files.items[i],
-							.src = l->host->files.items[i],
-							.access = ACCESS_READ,
-							.flags = OP_FILE});
-	return r;
-}
-
-static int collect(struct layout *l, struct err *err)
-{
-	int r = 0;
-
-	if (!l->whole_root)
-		r = add_system(l);
-	if (r == 0 && !l->write_root)
+	if (r == 0)
 		r = add_workspace(l);
 	if (r < 0)
 		return err_oom(err);
-	if (!l->whole_root)
-		r = add_rules(l, &l->spec->paths_readable, ACCESS_READ, err);
-	if (r == 0 && !l->write_root)
+	r = add_rules(l, &l->spec->paths_readable, ACCESS_READ, err);
+	if (r == 0)
 		r = add_rules(l, &l->spec->paths_writable, ACCESS_WRITE, err);
 	if (r < 0)
 		return r;
-	if (!l->whole_root)
-		r = add_home(l);
-	if (r == 0 && !l->whole_root)
+	r = add_home(l);
+	if (r == 0)
+		r = add_resolver(l);
+	if (r == 0)
 		r = add_private(l, "/run", 0755);
 	if (r == 0 && !l->write_root)
 		r = add_private(l, "/tmp", 01777);
@@ -200,50 +222,101 @@ static int collect(struct layout *l, struct err *err)
 	return r < 0 ? err_oom(err) : 0;
 }
 
-/* By path, and of one path the loosest first: it is the one that counts. */
-static int compare_places(const void *a, const void *b)
+/* Every folder between a writable place and what is hidden in it becomes a
+ * mount point, so that none can be renamed away for the next run. */
+static int pin_parents(struct layout *l, const struct place *place, const char *path)
 {
-	const struct place *pa = a, *pb = b;
-	int order = strcmp(pa->dst, pb->dst);
+	size_t top = str_eq(place->dst, "/") ? 0 : strlen(place->dst);
+	int r = 0;
 
-	return order ? order : (int)pb->access - (int)pa->access;
+	for (const char *p = strchr(path + top + 1, '/'); p && r == 0; p = strchr(p + 1, '/'))
+		r = strv_addn(&l->pins, path, (size_t)(p - path));
+	return r;
 }
 
-static const struct place *covering(const struct layout *l, size_t i)
+/* Hide the host's PATH under every name that a place gives it. */
+static int hide_everywhere(struct layout *l, const char *path)
 {
-	const struct place *nearest = NULL;
+	if (path_covers("/proc", path) || path_covers("/dev", path))
+		return strv_add(&l->hides, path);
+	for (size_t i = 0; i < l->places.len; i++) {
+		const struct place *place = &l->places.items[i];
+		_cleanup_(freep) char *name = NULL;
+		int r;
 
-	for (size_t k = 0; k < i; k++)
-		if (path_covers(l->places[k].dst, l->places[i].dst) &&
-		    (!nearest || strlen(l->places[k].dst) >= strlen(nearest->dst)))
-			nearest = &l->places[k];
-	return nearest;
+		if (place->access == ACCESS_PRIVATE || !path_covers(place->src, path))
+			continue;
+		name = place_name_of(place, path);
+		if (!name)
+			return -ENOMEM;
+		if (places_at(&l->places, name) != place)
+			continue;
+		r = strv_add(&l->hides, name);
+		if (r == 0 && place->access == ACCESS_WRITE)
+			r = pin_parents(l, place, name);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
-/* A rule below a folder that already gives at least as much adds nothing:
- * writable beats readable. Only the bare folder of a home is in the way. */
-static bool is_redundant(const struct layout *l, size_t i)
+static int hide_all(struct layout *l)
 {
-	const struct place *place = &l->places[i], *above = covering(l, i);
+	int r = 0;
 
-	if (!above || above->access == ACCESS_PRIVATE)
-		return above && place->access == ACCESS_PRIVATE && str_eq(above->dst, place->dst);
-	return place->access <= above->access;
+	for (size_t i = 0; i < l->hidden.len && r == 0; i++)
+		r = hide_everywhere(l, l->hidden.items[i]);
+	strv_sort_unique(&l->pins);
+	drop_covered(&l->hides);
+	return r;
 }
 
-static int emit_place(struct layout *l, const struct place *place)
+static bool is_hidden_inside(const struct layout *l, const char *path)
+{
+	for (size_t i = 0; i < l->hides.len; i++)
+		if (path_covers(l->hides.items[i], path))
+			return true;
+	return false;
+}
+
+/* A folder that is not there inside is no place to start in. */
+static bool is_there(const struct layout *l, const char *path)
+{
+	const struct place *place = path ? places_at(&l->places, path) : NULL;
+
+	if (!place || is_hidden_inside(l, path))
+		return false;
+	return place->access != ACCESS_PRIVATE || str_eq(place->dst, path);
+}
+
+static int choose_cwd(struct layout *l)
+{
+	const char *cwd = "/";
+
+	if (is_there(l, l->site->cwd))
+		cwd = l->site->cwd;
+	else if (is_there(l, l->site->workspace))
+		cwd = l->site->workspace;
+	else if (is_there(l, l->site->home_real))
+		cwd = l->site->home_real;
+	l->plan->cwd = strdup(cwd);
+	return l->plan->cwd ? 0 : -ENOMEM;
+}
+
+static int emit_place(struct layout *l, const struct place *place, const struct place *around)
 {
 	struct plan *plan = l->plan;
 
 	switch (place->access) {
 	case ACCESS_PRIVATE:
-		return l->whole_root ? plan_add_sized(plan, OP_TMPFS, place->dst, l->spec->tmpfs)
-				     : plan_add_mode(plan, OP_PRIVATE, place->dst, place->mode);
+		/* The root's own tmpfs can lend a folder only where it is to be seen. */
+		return around && around->access != ACCESS_PRIVATE
+			       ? plan_add_tmpfs(plan, place->dst, l->spec->tmpfs, place->mode)
+			       : plan_add_mode(plan, OP_PRIVATE, place->dst, place->mode);
 	case ACCESS_READ:
 		return plan_add(plan, OP_BIND, place->src, place->dst, place->flags | OP_RDONLY);
 	case ACCESS_OVERLAY:
-		return plan_add(plan, OP_OVERLAY, place->src, place->dst,
-				place->flags | OP_RDONLY);
+		return plan_add(plan, OP_OVERLAY, place->src, place->dst, place->flags);
 	case ACCESS_WRITE:
 		return plan_add(plan, OP_BIND, place->src, place->dst, place->flags);
 	}
@@ -252,36 +325,62 @@ static int emit_place(struct layout *l, const struct place *place)
 
 static int emit_places(struct layout *l)
 {
+	struct places above = l->places;
 	int r = 0;
 
-	qsort(l->places, l->len, sizeof(*l->places), compare_places);
-	for (size_t i = 0; i < l->len && r == 0; i++)
-		if (!is_redundant(l, i))
-			r = emit_place(l, &l->places[i]);
+	for (size_t i = 0; i < l->places.len && r == 0; i++) {
+		const struct place *place = &l->places.items[i];
+
+		above.len = i;
+		if (!place->is_root && !fixture_is_made(l->whole_root, place->dst))
+			r = emit_place(l, place, places_at(&above, place->dst));
+	}
 	return r;
 }
 
-static bool is_shown(const struct layout *l, const char *path)
+/* A rule that was written through a link works under that name as well. */
+static int emit_alias(struct layout *l, const char *path, const char *real)
 {
-	return l->whole_root || is_readable(l, path);
+	const struct place *at = places_at(&l->places, path);
+
+	if (str_eq(path, real) || !is_there(l, real) || (at && at->access != ACCESS_PRIVATE) ||
+	    (at && str_eq(at->dst, path)))
+		return 0;
+	return plan_add(l->plan, OP_SYMLINK, real, path, 0);
 }
 
-/* Every folder between the writable place and what is hidden in it becomes a
- * mount point, so that none can be renamed away for the next run. */
-static int emit_pins(struct layout *l, const char *hidden)
+static int emit_aliases(struct layout *l, const struct strv *rules)
 {
-	for (size_t i = 0; i < l->len; i++) {
-		const char *top = l->places[i].dst;
-		size_t top_len = strlen(top);
+	int r = 0;
 
-		if (l->places[i].access != ACCESS_WRITE || !path_covers(top, hidden))
+	for (size_t i = 0; i < rules->len && r == 0; i++) {
+		const struct site_path *at = find_site(l->site, rules->items[i]);
+
+		if (at->type != SITE_ABSENT)
+			r = emit_alias(l, at->path, at->real);
+	}
+	return r;
+}
+
+/* The credentials that lie in a toolchain, unless they were asked for. */
+static int hide_toolchain_secrets(struct layout *l)
+{
+	for (const struct toolchain *t = toolchains; l->site->home_real && t->path; t++) {
+		_cleanup_(freep) char *dir = path_join(l->site->home_real, t->path);
+		const struct place *at = dir ? places_at(&l->places, dir) : NULL;
+
+		if (!dir)
+			return -ENOMEM;
+		if (!at || !str_eq(at->dst, dir))
 			continue;
-		for (const char *p = strchr(hidden + top_len + 1, '/'); p; p = strchr(p + 1, '/')) {
-			_cleanup_(freep) char *dir = strndup(hidden, (size_t)(p - hidden));
-			int r = dir ? plan_add(l->plan, OP_PIN, NULL, dir, 0) : -ENOMEM;
+		for (size_t i = 0; t->secrets && t->secrets[i]; i++) {
+			_cleanup_(freep) char *file = path_join(dir, t->secrets[i]);
 
-			if (r < 0)
-				return r;
+			if (!file)
+				return -ENOMEM;
+			if (places_at(&l->places, file) == at && !is_hidden_inside(l, file) &&
+			    plan_add(l->plan, OP_HIDE, NULL, file, OP_OPTIONAL) < 0)
+				return -ENOMEM;
 		}
 	}
 	return 0;
@@ -291,138 +390,48 @@ static int emit_hidden(struct layout *l)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < l->spec->paths_hidden.len && r == 0; i++) {
-		const struct site_path *at = find_site(l->site, l->spec->paths_hidden.items[i]);
-
-		if (at->type == SITE_ABSENT || !is_shown(l, at->real))
-			continue;
-		r = emit_pins(l, at->real);
-		if (r == 0)
-			r = plan_add(l->plan, OP_HIDE, NULL, at->real, 0);
-	}
-	return r;
+	for (size_t i = 0; i < l->pins.len && r == 0; i++)
+		r = plan_add(l->plan, OP_PIN, NULL, l->pins.items[i], 0);
+	for (size_t i = 0; i < l->hides.len && r == 0; i++)
+		r = plan_add(l->plan, OP_HIDE, NULL, l->hides.items[i],
+			     is_kernel_path(l->hides.items[i]) ? OP_OPTIONAL : 0);
+	return r < 0 ? r : hide_toolchain_secrets(l);
 }
 
-static int emit_toolchain_secrets(struct layout *l)
+static int emit(struct layout *l)
 {
-	int r = 0;
+	const struct fixtures fixtures = {.whole_root = l->whole_root,
+					  .write_root = l->write_root,
+					  .nested = l->spec->nested,
+					  .tmpfs = l->spec->tmpfs};
+	int r = choose_cwd(l);
 
-	if (!l->site->home || l->whole_root || is_readable(l, l->site->home))
+	if (r == 0)
+		r = fixtures_begin(l->plan, &fixtures, l->host);
+	if (r == 0)
+		r = emit_places(l);
+	if (r == 0)
+		r = emit_aliases(l, &l->spec->paths_readable);
+	if (r == 0)
+		r = emit_aliases(l, &l->spec->paths_writable);
+	if (r == 0 && l->site->home)
+		r = emit_alias(l, l->site->home, l->site->home_real);
+	if (r == 0)
+		r = emit_hidden(l);
+	return r < 0 ? r : fixtures_end(l->plan, &fixtures);
+}
+
+/* An overlay that lies below something writable would throw nothing away. */
+static int check_ephemeral(const struct layout *l, struct err *err)
+{
+	const struct place *at = places_at(&l->places, l->site->workspace);
+
+	if (!l->spec->ephemeral || !at || at->access != ACCESS_WRITE)
 		return 0;
-	for (const struct toolchain *t = toolchains; t->path; t++)
-		for (size_t i = 0; t->secrets && t->secrets[i] && r == 0; i++) {
-			_cleanup_(freep) char *dir = path_join(l->site->home, t->path);
-			_cleanup_(freep) char *file = dir ? path_join(dir, t->secrets[i]) : NULL;
-
-			if (!file)
-				return -ENOMEM;
-			if (is_readable(l, file))
-				r = plan_add(l->plan, OP_HIDE, NULL, file, OP_OPTIONAL);
-		}
-	return r;
-}
-
-static int emit_root(struct layout *l)
-{
-	struct plan *plan = l->plan;
-	int r;
-
-	if (l->whole_root) {
-		r = plan_add(plan, OP_ROOT_BIND, "/", "/", l->write_root ? 0 : OP_RDONLY);
-		if (r == 0)
-			r = plan_add_sized(plan, OP_TMPFS, "/run", l->spec->tmpfs);
-	} else {
-		r = plan_add_sized(plan, OP_ROOT, "/", l->spec->tmpfs);
-		for (size_t i = 0; i < l->host->dirs_len && r == 0; i++)
-			if (l->host->dirs[i].link)
-				r = plan_add(plan, OP_SYMLINK, l->host->dirs[i].link,
-					     l->host->dirs[i].path, 0);
-	}
-	return r < 0 ? r : plan_add_mode(plan, OP_AUX, l->aux, 0700);
-}
-
-/* Who is nobody outside is kept from most of /proc by its permissions. What is
- * left: settings that belong to our own namespaces, and other people's keys. */
-static const char *const proc_readonly[] = {"/proc/sys", NULL};
-static const char *const proc_hidden[] = {"/proc/keys", "/proc/scsi", "/proc/asound", NULL};
-/* Root outside is not. */
-static const char *const proc_readonly_root[] = {
-	"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-trigger", NULL,
-};
-static const char *const proc_hidden_root[] = {
-	"/proc/acpi", "/proc/kcore", "/proc/sched_debug", "/proc/timer_list", NULL,
-};
-
-static int emit_each(struct plan *plan, enum op_kind kind, const char *const *paths)
-{
-	int r = 0;
-
-	for (; *paths && r == 0; paths++)
-		r = plan_add(plan, kind, NULL, *paths, OP_NOEXEC | OP_OPTIONAL);
-	return r;
-}
-
-static int emit_proc(struct layout *l)
-{
-	struct plan *plan = l->plan;
-	bool own = plan->namespaces & CLONE_NEWPID, root = plan->idmap == IDMAP_IDENTITY;
-	int r;
-
-	r = own ? plan_add(plan, OP_PROC, NULL, "/proc", 0)
-		: plan_add(plan, OP_BIND, "/proc", "/proc", OP_NOEXEC);
-	if (r == 0 && !l->spec->nested)
-		r = plan_add(plan, OP_LIMIT_USERNS, NULL, NULL, 0);
-	if (r == 0 && !own)
-		r = plan_add(plan, OP_READONLY, NULL, "/proc", OP_NOEXEC);
-	if (r == 0 && own)
-		r = emit_each(plan, OP_READONLY, proc_readonly);
-	if (r == 0 && own && root)
-		r = emit_each(plan, OP_READONLY, proc_readonly_root);
-	if (r == 0)
-		r = emit_each(plan, OP_HIDE, proc_hidden);
-	if (r == 0 && root)
-		r = emit_each(plan, OP_HIDE, proc_hidden_root);
-	return r;
-}
-
-static int emit_dev(struct layout *l)
-{
-	static const char *const nodes[] = {"/dev/null",   "/dev/zero",	   "/dev/full",
-					    "/dev/random", "/dev/urandom", "/dev/tty"};
-	static const char *const links[][2] = {
-		{"/dev/fd", "/proc/self/fd"},	  {"/dev/stdin", "/proc/self/fd/0"},
-		{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
-		{"/dev/ptmx", "pts/ptmx"},
-	};
-	struct plan *plan = l->plan;
-	int r = 0;
-
-	if (l->whole_root)
-		r = plan_add_sized(plan, OP_TMPFS, "/dev", DEV_TMPFS);
-	for (size_t i = 0; i < array_len(nodes) && r == 0; i++)
-		r = plan_add(plan, OP_DEVICE, NULL, nodes[i], OP_FILE);
-	for (size_t i = 0; i < array_len(links) && r == 0; i++)
-		r = plan_add(plan, OP_SYMLINK, links[i][1], links[i][0], 0);
-	if (r == 0)
-		r = plan_add(plan, OP_DEVPTS, NULL, "/dev/pts", 0);
-	if (r == 0)
-		r = l->whole_root ? plan_add_sized(plan, OP_TMPFS, "/dev/shm", l->spec->tmpfs)
-				  : plan_add_mode(plan, OP_PRIVATE, "/dev/shm", 01777);
-	return r;
-}
-
-static int emit_end(struct layout *l)
-{
-	int r = plan_add(l->plan, OP_HIDE, NULL, l->aux, 0);
-
-	if (r == 0 && !l->whole_root)
-		r = plan_add(l->plan, OP_READONLY, NULL, "/", 0);
-	return r < 0 ? r : plan_add(l->plan, OP_PIVOT, NULL, NULL, 0);
-}
-
-static bool covers_root(const struct strv *rules)
-{
-	return strv_has(rules, "/");
+	return err_hint(err,
+			err_set(err, ERR_CONFIG, -EINVAL,
+				"ephemeral, but %s is writable and holds the workspace", at->dst),
+			"drop one of them");
 }
 
 int layout_compile(struct plan *plan, const struct spec *spec, const struct host *host,
@@ -431,30 +440,20 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	struct layout l = {.plan = plan, .spec = spec, .host = host, .site = site};
 	int r;
 
-	l.write_root = spec->filesystem == FILESYSTEM_UNRESTRICTED ||
-		       covers_root(&spec->paths_writable);
-	l.whole_root = l.write_root || covers_root(&spec->paths_readable);
-	l.aux = l.whole_root ? "/run/.pale" : "/.pale";
-
-	r = collect(&l, err);
-	if (r < 0)
-		goto out;
-	r = emit_root(&l);
+	l.write_root = layout_writes_root(spec);
+	l.whole_root = l.write_root || strv_has(&spec->paths_readable, "/");
+	r = collect_hidden(&l, err);
 	if (r == 0)
-		r = emit_proc(&l);
-	if (r == 0)
-		r = emit_dev(&l);
-	if (r == 0)
-		r = emit_places(&l);
-	if (r == 0)
-		r = emit_hidden(&l);
-	if (r == 0)
-		r = emit_toolchain_secrets(&l);
-	if (r == 0)
-		r = emit_end(&l);
-	if (r < 0)
-		err_oom(err);
-out:
-	free(l.places);
+		r = collect_places(&l, err);
+	if (r == 0) {
+		places_settle(&l.places, &l.hidden);
+		r = check_ephemeral(&l, err);
+	}
+	if (r == 0 && (hide_all(&l) < 0 || emit(&l) < 0))
+		r = err_oom(err);
+	places_release(&l.places);
+	strv_release(&l.hidden);
+	strv_release(&l.hides);
+	strv_release(&l.pins);
 	return r;
 }

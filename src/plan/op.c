@@ -90,9 +90,14 @@ int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *
 	return add(plan, (struct op){.kind = kind, .flags = flags}, src, dst);
 }
 
-int plan_add_sized(struct plan *plan, enum op_kind kind, const char *dst, uint64_t size)
+int plan_add_tmpfs_root(struct plan *plan, uint64_t size)
 {
-	return add(plan, (struct op){.kind = kind, .size = size}, NULL, dst);
+	return add(plan, (struct op){.kind = OP_ROOT, .size = size, .mode = 0755}, NULL, "/");
+}
+
+int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode)
+{
+	return add(plan, (struct op){.kind = OP_TMPFS, .size = size, .mode = mode}, NULL, dst);
 }
 
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode)

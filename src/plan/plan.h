@@ -23,7 +23,7 @@ struct site;
 enum op_kind {
 	OP_ROOT,         /* an empty tmpfs of `size` bytes becomes the root */
 	OP_ROOT_BIND,    /* the host's root becomes the root */
-	OP_TMPFS,        /* a tmpfs of its own at `dst` */
+	OP_TMPFS,        /* a tmpfs of its own at `dst`, `size` bytes, with `mode` */
 	OP_AUX,          /* our own folder: what hides, and the layers of overlays */
 	OP_DIR,          /* a folder `dst` with `mode` */
 	OP_SYMLINK,      /* `dst` -> `src` */

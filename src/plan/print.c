@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -145,6 +146,14 @@ static void op_json(const struct plan *plan, const struct op *op, struct json *j
 	json_end_object(json);
 }
 
+static void env_name_json(const char *pair, struct json *json)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(pair, "="), pair);
+	json_add_string(json, NULL, name);
+}
+
 void plan_json(const struct plan *plan, struct json *json)
 {
 	json_begin_object(json, NULL);
@@ -165,6 +174,10 @@ void plan_json(const struct plan *plan, struct json *json)
 	json_end_object(json);
 	json_add_string(json, "cwd", plan->cwd);
 	json_add_strv(json, "argv", &plan->argv);
+	json_begin_array(json, "environment");
+	for (size_t i = 0; i < plan->env.len; i++)
+		env_name_json(plan->env.items[i], json);
+	json_end_array(json);
 	if (plan->timeout_ms == UINT64_MAX)
 		json_add_null(json, "timeout_ms");
 	else

@@ -37,8 +37,9 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
-/* RET->path is set. A path that is absent or out of the caller's reach is not
- * an error here: the plan decides what its rule is worth then. */
+/* RET->path is set. A path that is absent is no error here: the plan decides
+ * what its rule is worth then. What is to be hidden and out of the caller's
+ * reach anyway counts as absent. */
 static int probe_path(const char *workspace, enum follow follow, struct site_path *ret,
 		      struct err *err)
 {
@@ -61,7 +62,7 @@ static int probe_path(const char *workspace, enum follow follow, struct site_pat
 		if (fd < 0)
 			fd = -errno;
 	}
-	if (is_absent(fd))
+	if (is_absent(fd) || (fd == -EACCES && follow == FOLLOW_ANYWHERE))
 		return 0;
 	if (fd < 0)
 		return err_sys(err, fd, "open %s", ret->path);
@@ -111,8 +112,10 @@ static int add_toolchains(struct site *site, struct err *err)
 	if (!site->home)
 		return 0;
 	home = open(site->home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (home < 0)
-		return 0;
+	if (home < 0 || path_of_fd(home, &site->home_real) < 0) {
+		site->home_real = strdup(site->home);
+		return site->home_real ? 0 : err_oom(err);
+	}
 	for (const struct toolchain *t = toolchains; t->path; t++) {
 		_cleanup_(freep) char *path = NULL;
 		struct stat st;
@@ -120,7 +123,7 @@ static int add_toolchains(struct site *site, struct err *err)
 
 		if (fstatat(home, t->path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		path = path_join(site->home, t->path);
+		path = path_join(site->home_real, t->path);
 		if (!path)
 			return err_oom(err);
 		r = add_path(&site->toolchains, &site->toolchains_len, path, site->workspace,
@@ -189,6 +192,7 @@ void site_release(struct site *site)
 	free(site->workspace);
 	free(site->cwd);
 	free(site->home);
+	free(site->home_real);
 	free(site->user_name);
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);

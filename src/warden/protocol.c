@@ -17,7 +17,7 @@ void warden_send_report(int channel, const struct warden_report *report)
 
 int warden_receive_report(int channel, struct warden_report *ret)
 {
-	ssize_t n = recv(channel, ret, sizeof(*ret), 0);
+	ssize_t n = recv(channel, ret, sizeof(*ret), MSG_TRUNC);
 
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;
@@ -38,7 +38,7 @@ int warden_send_order(int channel, enum warden_order_kind kind, int value)
 
 int warden_receive_order(int channel, struct warden_order *ret)
 {
-	ssize_t n = recv(channel, ret, sizeof(*ret), MSG_DONTWAIT);
+	ssize_t n = recv(channel, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
 
 	if (n < 0)
 		return errno == ECONNRESET ? -EPIPE : -errno;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Which variables the command gets."""
 import sys
+sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The exit status, the outcome and the streams of a run."""
 import sys
+sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 

@@ -11,6 +11,7 @@ and the side that becomes the sandbox.
 import random
 import sys
 from concurrent.futures import ThreadPoolExecutor
+sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
@@ -18,7 +19,7 @@ CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmoun
          'setresuid setresgid setgroups openat2 openat open mkdirat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
          'setsid clone landlock_create_ruleset landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
-         'readlink readlinkat rt_sigaction rt_sigprocmask umask wait4 poll').split()
+         'readlink readlinkat rt_sigaction rt_sigprocmask umask poll').split()
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
@@ -73,7 +74,7 @@ class Trial:
         if inject:
             argv += ['-e', f'inject={inject}']
         return p.run(*argv, p.pale_path, 'run', *self.options, *more, '--', './witness', str(self.file),
-                     str(p.home / '.ssh/id_rsa'), str(p.outside / 'canary'), cwd=self.ws, timeout=15)
+                     str(p.home / '.ssh/id_rsa'), str(p.outside / 'canary'), cwd=self.ws, timeout=8)
 
     def hit(self):
         return b'(INJECTED)' in self.trace.read_bytes()

@@ -3,6 +3,7 @@
 """A hundred runs at once in one workspace, each right, and nothing left of them."""
 import sys
 from concurrent.futures import ThreadPoolExecutor
+sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 

@@ -6,6 +6,7 @@ import select
 import socket
 import struct
 import sys
+sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 

@@ -5,6 +5,7 @@ import fcntl
 import pty
 import sys
 import termios
+sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
@@ -164,7 +165,7 @@ def case_forwarded_signals(p):
             m = mark()
             proc = p.start_pale(*options, '--', 'sh', '-c',
                                 f'trap "echo got-{number}; exit 7" {int(number)}; echo ready; while :; do sleep 0.05; done', m,
-                                stdout=subprocess.PIPE)
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             ready = proc.stdout.readline() == b'ready\n'
             proc.send_signal(number)
             try:

@@ -175,6 +175,7 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	ret->workspace_uid = ret->workspace_gid = sim->root ? sim->owner : 1000;
 	ret->cwd = fake_dup(sim->cwd ? sim->cwd : spec->workspace);
 	ret->home = fake_dup(fake_home(sim));
+	ret->home_real = fake_dup(fake_home(sim));
 	ret->user_name = fake_dup(sim->root ? "root" : "ana");
 	for (size_t i = 0; i < array_len(fake_env); i++)
 		fake_must(strv_add(&ret->env, fake_env[i]) == 0);

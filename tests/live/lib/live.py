@@ -155,11 +155,12 @@ class Person:
         kw.setdefault('stdin', subprocess.PIPE)
         kw.setdefault('stdout', subprocess.PIPE)
         kw.setdefault('stderr', subprocess.PIPE)
+        kw.setdefault('start_new_session', True)
         proc = self.start(*argv, **kw)
         try:
             out, err = proc.communicate(data if kw['stdin'] == subprocess.PIPE else None, timeout)
         except subprocess.TimeoutExpired:
-            proc.kill()
+            os.killpg(proc.pid, signal.SIGKILL)
             out, err = proc.communicate()
             err = (err or b'') + b'\n[the test gave up waiting]'
         return Result(argv, proc.returncode, out or b'', err or b'', time.monotonic() - begin)

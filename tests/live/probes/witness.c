@@ -55,7 +55,8 @@ static void add_namespaces(void)
 static void add_status(void)
 {
 	static char status[8192];
-	static const char *const keys[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs"};
+	static const char *const keys[] = {"CapInh", "CapPrm", "CapEff",
+					   "CapBnd", "CapAmb", "NoNewPrivs"};
 	int fd = open_twice("/proc/self/status", O_RDONLY);
 
 	if (syscall(SYS_pread64, fd, status, sizeof(status) - 1, 0) < 0 &&

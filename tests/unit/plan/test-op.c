@@ -23,7 +23,7 @@ static void test_add(struct plan *plan)
 	tap_eq_int(plan_add(plan, OP_PIVOT, NULL, NULL, 0), 0, "an operation without paths");
 	tap_ok(!plan->ops[1].src && !plan->ops[1].dst, "has none");
 
-	tap_eq_int(plan_add_sized(plan, OP_TMPFS, "/t", 1ull << 40), 0, "one with a size");
+	tap_eq_int(plan_add_tmpfs(plan, "/t", 1ull << 40, 01777), 0, "one with a size");
 	tap_ok(plan->ops[2].size == 1ull << 40 && str_eq(plan->ops[2].dst, "/t"), "keeps it");
 	tap_eq_int(plan_add_mode(plan, OP_PRIVATE, "/p", 01777), 0, "one with a mode");
 	tap_ok(plan->ops[3].mode == 01777 && str_eq(plan->ops[3].dst, "/p"), "keeps it");

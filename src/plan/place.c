@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+
+int places_add(struct places *places, struct place place)
+{
+	if (places->len == places->cap) {
+		size_t cap = places->cap ? places->cap * 2 : 32;
+		struct place *grown = reallocarray(places->items, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		places->items = grown;
+		places->cap = cap;
+	}
+	places->items[places->len++] = place;
+	return 0;
+}
+
+void places_release(struct places *places)
+{
+	free(places->items);
+	*places = (struct places){0};
+}
+
+bool places_show(const struct places *places, const char *path)
+{
+	for (size_t i = 0; i < places->len; i++) {
+		const struct place *place = &places->items[i];
+
+		if (place->access != ACCESS_PRIVATE && !place->is_root && !place->is_system &&
+		    path_covers(place->dst, path))
+			return true;
+	}
+	return false;
+}
+
+static bool is_hidden(const struct place *place, const struct strv *hidden)
+{
+	if (place->access == ACCESS_PRIVATE || place->is_root)
+		return false;
+	for (size_t i = 0; i < hidden->len; i++)
+		if (path_covers(hidden->items[i], place->dst) ||
+		    path_covers(hidden->items[i], place->src))
+			return true;
+	return false;
+}
+
+/* By path, and of one path the loosest first: it is the one that counts. */
+static int compare(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	int order = strcmp(x->dst, y->dst);
+
+	return order ? order : (int)y->access - (int)x->access;
+}
+
+static const struct place *nearest(const struct place *items, size_t len, const char *path)
+{
+	const struct place *found = NULL;
+
+	for (size_t i = 0; i < len; i++)
+		if (path_covers(items[i].dst, path) &&
+		    (!found || strlen(items[i].dst) > strlen(found->dst)))
+			found = &items[i];
+	return found;
+}
+
+static bool adds_nothing(const struct place *place, const struct place *around)
+{
+	if (!around)
+		return false;
+	if (strcmp(around->dst, place->dst) == 0)
+		return !around->is_root;
+	if (around->access == ACCESS_PRIVATE || place->access == ACCESS_PRIVATE)
+		return false;
+	return place->access <= around->access;
+}
+
+void places_settle(struct places *places, const struct strv *hidden)
+{
+	size_t kept = 0;
+
+	if (places->len == 0)
+		return;
+	qsort(places->items, places->len, sizeof(*places->items), compare);
+	for (size_t i = 0; i < places->len; i++) {
+		const struct place *place = &places->items[i];
+
+		if (!is_hidden(place, hidden) &&
+		    !adds_nothing(place, nearest(places->items, kept, place->dst)))
+			places->items[kept++] = *place;
+	}
+	places->len = kept;
+}
+
+const struct place *places_at(const struct places *places, const char *path)
+{
+	return nearest(places->items, places->len, path);
+}
+
+char *place_name_of(const struct place *place, const char *path)
+{
+	const char *rest = path + (strcmp(place->src, "/") == 0 ? 0 : strlen(place->src));
+
+	return *rest ? path_join(place->dst, rest) : strdup(place->dst);
+}
