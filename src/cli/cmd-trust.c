@@ -94,6 +94,11 @@ static int show(const struct context *context, const struct trust_ask *ask, enum
 	return emit(&out);
 }
 
+static int say(const char *text)
+{
+	return fd_write_all(STDOUT_FILENO, text, strlen(text)) < 0 ? STATUS_ERROR : STATUS_OK;
+}
+
 static bool agrees(void)
 {
 	static const char question[] = "Trust exactly these values? [y/N] ";
@@ -128,7 +133,7 @@ static int give(const struct context *context, const struct trust_ask *ask, enum
 		return report(err);
 	}
 	r = trust_give(ask, &context->workspace, err);
-	return r < 0 ? report(err) : STATUS_OK;
+	return r < 0 ? report(err) : say("Trusted, until one of these values changes.\n");
 }
 
 static int check_args(const struct args *args, struct err *err)
@@ -159,7 +164,9 @@ int cmd_trust(int argc, char **argv)
 	if (r == 0)
 		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
 	if (r == 0 && args.values[OPT_REVOKE])
-		return trust_revoke(&context.workspace, &err) < 0 ? report(&err) : STATUS_OK;
+		return trust_revoke(&context.workspace, &err) < 0
+			       ? report(&err)
+			       : say("This workspace is no longer trusted with anything.\n");
 	if (r == 0)
 		r = trust_ask_compute(&context.config, &context.workspace, &context.user, &ask,
 				      &err);

@@ -151,6 +151,7 @@ static int check_range(const struct key *key, const char *text, uint64_t n, stru
 
 static int parse_number(const struct key *key, const char *text, uint64_t *ret, struct err *err)
 {
+	char high[SIZE_TEXT_MAX];
 	uint64_t n = 0;
 	int r;
 
@@ -160,8 +161,12 @@ static int parse_number(const struct key *key, const char *text, uint64_t *ret, 
 		r = duration_parse(text, &n, err);
 	else
 		r = parse_uint(key, text, &n, err);
-	if (r < 0 && (key->type == KEY_SIZE || key->type == KEY_DURATION))
-		return err_wrap(err, r, "%s", label(key));
+	if (r < 0 && (key->type == KEY_SIZE || key->type == KEY_DURATION)) {
+		err_wrap(err, r, "%s", label(key));
+		return err_hint(err, r, "write it like %s; at most %s",
+				key->type == KEY_SIZE ? "\"512m\" or \"2g\"" : "\"90s\" or \"1h30m\"",
+				number_text(key, key->max, high));
+	}
 	if (r < 0)
 		return r;
 	r = check_range(key, text, n, err);

@@ -70,7 +70,7 @@ static int apply(struct builder *b, struct net *net, const struct op *op, struct
 	case OP_NO_NEW_PRIVS:
 		return confine_no_new_privs(err);
 	case OP_SIGNAL_SCOPE:
-		return confine_signal_scope(err);
+		return 0; /* of the command alone: see job->signal_scope */
 	default:
 		return builder_apply(b, op, err);
 	}
@@ -142,11 +142,20 @@ static int story(const struct plan *plan, int channel, int stdout_fd, struct err
 	return r;
 }
 
+static bool has_op(const struct plan *plan, enum op_kind kind)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == kind)
+			return true;
+	return false;
+}
+
 _Noreturn void contain(const struct plan *plan, int channel, struct warden_shared *shared,
 		       int stdout_fd)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct warden_job job = {
+		.signal_scope = has_op(plan, OP_SIGNAL_SCOPE),
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,

@@ -45,6 +45,7 @@ struct supervisor {
 	struct warden_shared *shared;
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
+	bool reported;        /* `status` is the command's */
 	bool exited;
 	bool timed_out;
 	int status;
@@ -162,7 +163,7 @@ static void take_report(struct supervisor *s, struct err *err)
 		return;
 	case WARDEN_EXITED:
 		s->status = report.status;
-		s->exited = true;
+		s->reported = s->exited = true;
 		return;
 	}
 }
@@ -241,8 +242,9 @@ static void collect(struct supervisor *s, struct result *ret)
 		;
 	if (!(s->plan->namespaces & CLONE_NEWPID))
 		tree_kill(TREE_END_MS);
-	if (s->shared->started && WIFSIGNALED(status))
-		s->status = status; /* killed before it could report */
+	/* A warden that did not report took everything with it. */
+	if (s->shared->started && !s->reported)
+		s->status = SIGKILL;
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
 		.memory_peak = USAGE_UNKNOWN,

@@ -133,7 +133,7 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 		const char *equals = strchr(name, '=');
 
 		if (equals && passes(&resolved->spec, name, (size_t)(equals - name)))
-			r = strv_add(&plan->env, name);
+			r = put(&plan->env, name);
 	}
 	if (r == 0 && plan->confined && site->home)
 		r = put_pair(&plan->env, "HOME", site->home);

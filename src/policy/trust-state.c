@@ -76,7 +76,7 @@ int trust_revoke(const struct workspace *workspace, struct err *err)
 	return 0;
 }
 
-/* "pale.toml:3: commands.x.sandbox = "off"; …", and how many more. */
+/* "pale.toml:3: commands.x.sandbox = "off"", one to a line, and how many more. */
 static int list_items(const struct trust_ask *ask, const char *file, struct str *out)
 {
 	char buf[ORIGIN_SHORT];
@@ -86,14 +86,13 @@ static int list_items(const struct trust_ask *ask, const char *file, struct str 
 	for (size_t i = 0; i < shown && r == 0; i++) {
 		struct origin origin = {.file = file, .line = ask->items[i].line};
 
-		r = str_appendf(out, "%s%s: ", i ? "; " : "",
-				origin_text(&origin, buf, sizeof(buf)));
+		r = str_appendf(out, "\n    %s: ", origin_text(&origin, buf, sizeof(buf)));
 		if (r == 0)
 			r = str_append_escaped(out, ask->items[i].text,
 					       strnlen(ask->items[i].text, ITEM_MAX));
 	}
 	if (r == 0 && ask->len > shown)
-		r = str_appendf(out, "; and %zu more", ask->len - shown);
+		r = str_appendf(out, "\n    and %zu more", ask->len - shown);
 	return r;
 }
 
@@ -114,7 +113,7 @@ int trust_check(const struct config *config, const struct workspace *workspace,
 		return r;
 	if (list_items(&ask, config->files[LAYER_WORKSPACE].path, &list) < 0)
 		return err_oom(err);
-	err_set(err, ERR_TRUST, -EPERM, "%s: %s",
+	err_set(err, ERR_TRUST, -EPERM, "%s:%s",
 		state == TRUST_CHANGED
 			? "what this project asks for has changed since you trusted it"
 			: "this project asks for more than it is trusted with",

@@ -218,8 +218,8 @@ static int survey_command(struct survey *s, const char *name)
 	}
 	if (r < 0 || why.len == 0)
 		return r;
-	r = add_key(s, cmd, "runs with that");
-	return r < 0 ? r : add_key(s, argv, "runs with that");
+	r = add_key(s, cmd, "would run with it");
+	return r < 0 ? r : add_key(s, argv, "would run with it");
 }
 
 static int survey_all(struct survey *s, const char *table,

@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/sys.h"
+#include "confine/confine.h"
 #include "warden/exec.h"
 #include "warden/protocol.h"
 #include "warden/tree.h"
@@ -22,30 +23,49 @@ enum { END_OF_TREE_MS = 2000 };
 
 struct launch {
 	const struct warden_job *job;
-	int error; /* written by the child in our memory */
+	/* Written by the child in our memory. */
+	int error;
+	struct err *err; /* set when it failed before the program was tried */
 };
+
+/* What only the command's process does to itself. */
+static int prepare_child(const struct warden_job *job, struct err *err)
+{
+	sigset_t none;
+
+	if (setsid() < 0)
+		return err_sys(err, -errno, "start a session");
+	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "die with the parent");
+	if (job->signal_scope) {
+		int r = confine_signal_scope(err);
+
+		if (r < 0)
+			return r;
+	}
+	sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return err_sys(err, -errno, "unblock signals");
+	return 0;
+}
 
 /* Runs on a stack of its own in the warden's memory, while the warden waits. */
 static int launch_child(void *data)
 {
 	struct launch *launch = data;
-	const struct warden_job *job = launch->job;
-	sigset_t none;
 
-	sigemptyset(&none);
-	if (setsid() < 0 || (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) ||
-	    sigprocmask(SIG_SETMASK, &none, NULL) < 0) {
-		launch->error = -errno;
-		_exit(1);
+	launch->error = prepare_child(launch->job, launch->err);
+	if (launch->error == 0) {
+		launch->error = exec_program(launch->job->argv, launch->job->env);
+		exec_error(launch->error, launch->job->argv[0], launch->err);
 	}
-	launch->error = exec_program(job->argv, job->env);
 	_exit(1);
 }
 
 static pid_t launch_command(const struct warden_job *job, struct err *err)
 {
 	static char stack[32768] __attribute__((aligned(16)));
-	struct launch launch = {.job = job};
+	struct launch launch = {.job = job, .err = err};
 	pid_t pid;
 
 	pid = clone(launch_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
@@ -54,7 +74,7 @@ static pid_t launch_command(const struct warden_job *job, struct err *err)
 	if (launch.error == 0)
 		return pid;
 	waitpid(pid, NULL, 0);
-	return exec_error(launch.error, job->argv[0], err);
+	return launch.error;
 }
 
 static void signal_everybody(const struct warden_job *job, int sig)
@@ -73,9 +93,10 @@ _Noreturn static void end_run(const struct warden_job *job, int status)
 	}
 	if (status >= 0) {
 		struct warden_report report = {.kind = WARDEN_EXITED, .status = status};
+
 		warden_send_report(job->channel, &report);
 	}
-	_exit(0);
+	_exit(status >= 0 ? 0 : 1);
 }
 
 /* Reap everything that is there. Does not return once the command has ended. */

@@ -14,7 +14,8 @@ struct warden_shared;
 struct warden_job {
 	char *const *argv;
 	char *const *env;
-	bool owns_pidns; /* its end is everybody's end */
+	bool owns_pidns;   /* its end is everybody's end */
+	bool signal_scope; /* the command may signal nobody but its own, the warden included */
 	int channel;     /* to the supervisor; see protocol.h */
 	struct warden_shared *shared;
 };
