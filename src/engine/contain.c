@@ -48,15 +48,15 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return r < 0 ? err_sys(err, r, "turn user namespaces off inside") : 0;
 }
 
-static int apply(struct builder *b, struct net *net, const struct op *op, struct err *err)
+static int apply(struct builder *b, const struct op *op, struct err *err)
 {
 	switch ((int)op->kind) {
 	case OP_LIMIT_USERNS:
 		return limit_userns(b, err);
 	case OP_PIVOT:
 		return builder_pivot(b, err);
-	case OP_NETWORK:
-		return net_join(net, err);
+	case OP_LOOPBACK:
+		return net_loopback_up(err);
 	case OP_HOSTNAME:
 		if (sethostname(op->src, strlen(op->src)) < 0)
 			return err_sys(err, -errno, "set the host name");
@@ -76,25 +76,17 @@ static int apply(struct builder *b, struct net *net, const struct op *op, struct
 	}
 }
 
-static int apply_all(const struct plan *plan, const int *prepared, size_t prepared_len,
-		     struct err *err)
+static int apply_all(const struct plan *plan, struct err *err)
 {
 	struct builder builder;
-	struct net net = {0};
-	int r;
+	mode_t mask = umask(0);
+	int r = 0;
 
-	if (plan->namespaces & CLONE_NEWNET) {
-		r = net_begin(&net, err);
-		if (r < 0)
-			return r;
-	}
-	builder_init(&builder, plan->idmap == IDMAP_RANGE ? prepared : NULL, prepared_len);
-	for (size_t i = 0; i < plan->ops_len; i++) {
-		r = apply(&builder, &net, &plan->ops[i], err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	builder_init(&builder, plan->idmap == IDMAP_RANGE ? CHANNEL : -1);
+	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
+		r = apply(&builder, &plan->ops[i], err);
+	umask(mask);
+	return r;
 }
 
 static int enter_cwd(const struct plan *plan, struct err *err)
@@ -117,24 +109,23 @@ static int die_with_parent(const struct plan *plan, struct err *err)
 	return 0;
 }
 
+static int detach_mounts(const struct plan *plan, struct err *err)
+{
+	int r = plan->namespaces & CLONE_NEWNS ? sys_make_private("/") : 0;
+
+	return r < 0 ? err_sys(err, r, "detach from the host's mounts") : 0;
+}
+
 static int story(const struct plan *plan, int channel, int stdout_fd, struct err *err)
 {
-	int prepared[PREPARED_MAX];
-	size_t prepared_len = 0;
-	mode_t mask;
-	int r;
+	int r = keep_descriptors(channel, stdout_fd, err);
 
-	r = keep_descriptors(channel, stdout_fd, err);
 	if (r == 0)
-		r = userns_enter(plan, CHANNEL, prepared, &prepared_len, err);
-	if (r == 0 && plan->namespaces & CLONE_NEWNS)
-		r = sys_make_private("/") < 0 ? err_sys(err, -errno, "detach from the host's mounts") : 0;
-	mask = umask(0);
+		r = userns_enter(plan, CHANNEL, err);
 	if (r == 0)
-		r = apply_all(plan, prepared, prepared_len, err);
-	umask(mask);
-	for (size_t i = 0; i < prepared_len; i++)
-		fd_close(prepared[i]);
+		r = detach_mounts(plan, err);
+	if (r == 0)
+		r = apply_all(plan, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
@@ -150,8 +141,7 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 	return false;
 }
 
-_Noreturn void contain(const struct plan *plan, int channel, struct warden_shared *shared,
-		       int stdout_fd)
+_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct warden_job job = {
@@ -160,7 +150,6 @@ _Noreturn void contain(const struct plan *plan, int channel, struct warden_share
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
 		.channel = CHANNEL,
-		.shared = shared,
 	};
 
 	if (story(plan, channel, stdout_fd, &failed.err) == 0)

@@ -3,9 +3,7 @@
 #pragma once
 
 struct plan;
-struct warden_shared;
 
 /* CHANNEL: the warden's end of the pair. Does not return: it becomes the
  * warden, or reports what failed and exits. */
-_Noreturn void contain(const struct plan *plan, int channel, struct warden_shared *shared,
-		       int stdout_fd);
+_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd);

@@ -18,14 +18,9 @@
 #define AUX_DIR "nothing"
 #define AUX_FILE "nothing-file"
 
-void builder_init(struct builder *b, const int *prepared, size_t prepared_len)
+void builder_init(struct builder *b, int channel)
 {
-	*b = (struct builder){.host = -1,
-			      .root = -1,
-			      .aux = -1,
-			      .parent = -1,
-			      .prepared = prepared,
-			      .prepared_len = prepared_len};
+	*b = (struct builder){.host = -1, .root = -1, .aux = -1, .parent = -1, .channel = channel};
 }
 
 static unsigned long long op_attrs(const struct op *op)
@@ -71,6 +66,24 @@ int mount_clone(int host, const struct op *op, int userns, struct err *err)
 	return take_fd(mount);
 }
 
+/* The mount of OP's source, made by the parent if only it may. The caller owns
+ * it. */
+static int source_mount(struct builder *b, const struct op *op, struct err *err)
+{
+	int r;
+
+	if (b->channel < 0 || !(op->flags & OP_IDMAP))
+		return mount_clone(b->host, op, -1, err);
+	if (b->prepared_len == 0) {
+		r = userns_receive(b->channel, b->prepared, &b->prepared_len, err);
+		if (r < 0)
+			return r;
+	}
+	if (b->prepared_next == b->prepared_len)
+		return err_set(err, ERR_SYSTEM, -EPROTO, "no mount was made for %s", op->src);
+	return b->prepared[b->prepared_next++];
+}
+
 static int attach(struct builder *b, int mount, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int target = -1;
@@ -91,13 +104,7 @@ static int apply_bind(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int mount = -1;
 
-	if (op->flags & OP_IDMAP && b->prepared) {
-		if (b->prepared_next == b->prepared_len)
-			return err_set(err, ERR_SYSTEM, -EPROTO, "no mount was made for %s",
-				       op->src);
-		return attach(b, b->prepared[b->prepared_next++], op, err);
-	}
-	mount = mount_clone(b->host, op, -1, err);
+	mount = source_mount(b, op, err);
 	if (mount == -ENOENT && op->flags & OP_OPTIONAL)
 		return 0;
 	return mount < 0 ? mount : attach(b, mount, op, err);
@@ -355,14 +362,7 @@ static int overlay_lower(struct builder *b, const struct op *op, struct err *err
 
 	if (point < 0)
 		return point;
-	if (op->flags & OP_IDMAP && b->prepared) {
-		if (b->prepared_next == b->prepared_len)
-			return err_set(err, ERR_SYSTEM, -EPROTO, "no mount was made for %s",
-				       op->src);
-		mount = fcntl(b->prepared[b->prepared_next++], F_DUPFD_CLOEXEC, 3);
-	} else {
-		mount = mount_clone(b->host, op, -1, err);
-	}
+	mount = source_mount(b, op, err);
 	if (mount < 0)
 		return mount;
 	r = sys_move_mount(mount, point);

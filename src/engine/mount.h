@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "engine/userns.h"
+
 struct err;
 struct op;
 
@@ -24,7 +26,8 @@ struct builder {
 	int aux;             /* our folder in it, for what is mounted elsewhere; -1 */
 	dev_t own[8];        /* filesystems that we made */
 	size_t own_len;
-	const int *prepared; /* mounts made by the parent, in the order of the plan */
+	int channel;         /* where the mounts come from that only the parent may make; -1 */
+	int prepared[PREPARED_MAX]; /* … in the order of the plan, once received */
 	size_t prepared_len, prepared_next;
 	/* The folder that the last mount point was made in; see target.h. */
 	int parent;
@@ -33,7 +36,8 @@ struct builder {
 	bool parent_ours;
 };
 
-void builder_init(struct builder *b, const int *prepared, size_t prepared_len);
+/* CHANNEL -1: we make every mount ourselves. */
+void builder_init(struct builder *b, int channel);
 /* Execute one mount operation. */
 int builder_apply(struct builder *b, const struct op *op, struct err *err);
 /* Make the new root "/" and let go of the old one. */

@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -42,11 +41,8 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
-	struct warden_shared *shared;
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	bool reported;        /* `status` is the command's */
-	bool exited;
 	bool timed_out;
 	int status;
 	bool failed;
@@ -105,18 +101,11 @@ static void explain_clone(int r, struct err *err)
 
 static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
 {
-	/* The network namespace is made later and beside: see net.h. */
-	struct sys_clone_args args = {.flags = (s->plan->namespaces & ~CLONE_NEWNET) | CLONE_PIDFD,
+	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
 				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 				      .exit_signal = SIGCHLD};
 	int pair[2], r;
 
-	s->shared = mmap(NULL, sizeof(*s->shared), PROT_READ | PROT_WRITE,
-			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s->shared == MAP_FAILED) {
-		s->shared = NULL;
-		return err_oom(err);
-	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, -errno, "socketpair");
 	s->channel = pair[0];
@@ -126,7 +115,7 @@ static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
-		contain(s->plan, pair[1], s->shared, stdout_fd);
+		contain(s->plan, pair[1], stdout_fd);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
@@ -143,29 +132,25 @@ static void kill_run(struct supervisor *s)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
 }
 
+/* Once the warden is gone, and with it everything inside. One that did not
+ * report was killed and took the command along, if that had started. */
 static void take_report(struct supervisor *s, struct err *err)
 {
 	struct warden_report report;
-	int r = warden_receive_report(s->channel, &report);
+	bool started = false;
+	int r;
 
-	if (r == -EINTR || r == -EAGAIN)
-		return;
-	if (r < 0) {
-		/* Hung up: the warden is gone, reaping tells the rest. */
-		s->failed = !s->shared->started;
-		s->exited = true;
-		return;
+	for (;;) {
+		r = warden_receive_report(s->channel, &report);
+		if (r == 0 && report.kind == WARDEN_STARTED)
+			started = true;
+		else if (r != -EINTR)
+			break;
 	}
-	switch ((enum warden_report_kind)report.kind) {
-	case WARDEN_FAILED:
+	s->failed = !started;
+	s->status = r == 0 ? report.status : SIGKILL;
+	if (r == 0 && report.kind == WARDEN_FAILED)
 		*err = report.err;
-		s->failed = s->exited = true;
-		return;
-	case WARDEN_EXITED:
-		s->status = report.status;
-		s->reported = s->exited = true;
-		return;
-	}
 }
 
 static void pass_signals(struct supervisor *s)
@@ -175,7 +160,7 @@ static void pass_signals(struct supervisor *s)
 	while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
 		int sig = (int)info.ssi_signo;
 
-		if (!s->shared->started && sig != SIGTSTP && sig != SIGCONT) {
+		if (!warden_has_report(s->channel) && sig != SIGTSTP && sig != SIGCONT) {
 			kill_run(s); /* nothing is there yet that could handle it */
 		} else if (sig == SIGTSTP) {
 			warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
@@ -215,36 +200,34 @@ static int remaining_ms(const struct supervisor *s)
 	return ms > 3600000 ? 3600000 : (int)ms;
 }
 
-static void watch(struct supervisor *s, struct err *err)
+/* Until the warden ends. Its report can wait: to be woken for it as well would
+ * cost more than it tells. */
+static void watch(struct supervisor *s)
 {
-	struct pollfd fds[] = {{.fd = s->channel, .events = POLLIN},
+	struct pollfd fds[] = {{.fd = s->pidfd, .events = POLLIN},
 			       {.fd = s->signals, .events = POLLIN}};
 
-	while (!s->exited) {
+	for (;;) {
 		int n = poll(fds, array_len(fds), remaining_ms(s));
 
 		if (n > 0 && fds[0].revents)
-			take_report(s, err);
-		if (n > 0 && fds[1].revents && !s->exited)
+			return;
+		if (n > 0 && fds[1].revents)
 			pass_signals(s);
-		if (s->deadline_ns <= clock_mono_ns() && !s->exited)
+		if (s->deadline_ns <= clock_mono_ns())
 			on_deadline(s);
 	}
 }
 
-/* Wait until the warden, and with it everything inside, is gone. */
+/* Reap the warden and what it left, which is nothing with a pid namespace. */
 static void collect(struct supervisor *s, struct result *ret)
 {
 	struct rusage usage = {0};
-	int status = 0;
 
-	while (wait4(s->warden, &status, 0, &usage) < 0 && errno == EINTR)
+	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
 	if (!(s->plan->namespaces & CLONE_NEWPID))
 		tree_kill(TREE_END_MS);
-	/* A warden that did not report took everything with it. */
-	if (s->shared->started && !s->reported)
-		s->status = SIGKILL;
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
 		.memory_peak = USAGE_UNKNOWN,
@@ -286,16 +269,16 @@ int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struc
 	if (r == 0)
 		r = start_warden(&s, stdout_fd, err);
 	if (r == 0)
-		watch(&s, err);
+		watch(&s);
 	else
 		kill_run(&s);
 	if (s.warden > 0)
 		collect(&s, ret);
+	if (s.warden > 0)
+		take_report(&s, err);
 	fd_close(s.channel);
 	fd_close(s.signals);
 	fd_close(s.pidfd);
-	if (s.shared)
-		munmap(s.shared, sizeof(*s.shared));
 	if (r < 0)
 		return r;
 	if (s.failed) {

@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 
 enum { RANGE = 65536 };
+enum { MARK_MAPS = 'i', MARK_MOUNTS = 'm' };
 
 static int write_file(int dir, const char *name, const char *text, struct err *err)
 {
@@ -82,11 +83,10 @@ static int become(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-static int receive_prepared(int channel, int prepared[PREPARED_MAX], size_t *ret_len,
-			    struct err *err)
+int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err)
 {
-	char go;
-	struct iovec iov = {.iov_base = &go, .iov_len = 1};
+	char mark;
+	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int) * PREPARED_MAX)];
@@ -98,9 +98,10 @@ static int receive_prepared(int channel, int prepared[PREPARED_MAX], size_t *ret
 	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(channel, &msg, MSG_CMSG_CLOEXEC);
 
-	if (n != 1 || msg.msg_flags & MSG_CTRUNC)
-		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no id maps");
+	if (n != 1 || mark != MARK_MOUNTS || msg.msg_flags & MSG_CTRUNC)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no mounts");
 	cmsg = CMSG_FIRSTHDR(&msg);
+	*ret_len = 0;
 	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS) {
 		*ret_len = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(prepared, CMSG_DATA(cmsg), *ret_len * sizeof(int));
@@ -108,11 +109,10 @@ static int receive_prepared(int channel, int prepared[PREPARED_MAX], size_t *ret
 	return 0;
 }
 
-int userns_enter(const struct plan *plan, int channel, int prepared[PREPARED_MAX],
-		 size_t *ret_len, struct err *err)
+int userns_enter(const struct plan *plan, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
-	int r;
+	char mark;
 
 	if (plan->idmap == IDMAP_NONE)
 		return 0;
@@ -122,14 +122,15 @@ int userns_enter(const struct plan *plan, int channel, int prepared[PREPARED_MAX
 			return err_sys(err, -errno, "open /proc/self");
 		return write_maps(plan, proc, err);
 	}
-	r = receive_prepared(channel, prepared, ret_len, err);
-	return r < 0 ? r : become(plan, err);
+	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_MAPS)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no id maps");
+	return become(plan, err);
 }
 
 static int send_prepared(int channel, const int *fds, size_t len, struct err *err)
 {
-	char go = 'g';
-	struct iovec iov = {.iov_base = &go, .iov_len = 1};
+	char mark = MARK_MOUNTS;
+	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
 	union {
 		struct cmsghdr head;
 		char bytes[CMSG_SPACE(sizeof(int) * PREPARED_MAX)];
@@ -176,12 +177,35 @@ static int prepare_mounts(const struct plan *plan, int userns, int *fds, size_t 
 	return 0;
 }
 
+static int let_go_on(int channel, struct err *err)
+{
+	char mark = MARK_MAPS;
+
+	if (send(channel, &mark, 1, MSG_NOSIGNAL) != 1)
+		return err_sys(err, -errno, "let the sandbox go on");
+	return 0;
+}
+
+static int serve_mounts(const struct plan *plan, int proc, int channel, struct err *err)
+{
+	_cleanup_(fd_closep) int userns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
+	int fds[PREPARED_MAX];
+	size_t len = 0;
+	int r;
+
+	if (userns < 0)
+		return err_sys(err, -errno, "open the user namespace");
+	r = prepare_mounts(plan, userns, fds, &len, err);
+	if (r == 0)
+		r = send_prepared(channel, fds, len, err);
+	for (size_t i = 0; i < len; i++)
+		fd_close(fds[i]);
+	return r;
+}
+
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
-	_cleanup_(fd_closep) int userns = -1;
-	int fds[PREPARED_MAX];
-	size_t len = 0;
 	char path[32];
 	int r;
 
@@ -192,14 +216,7 @@ int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *
 	if (proc < 0)
 		return err_sys(err, -errno, "open %s", path);
 	r = write_maps(plan, proc, err);
-	if (r == 0 && plan->idmap == IDMAP_RANGE) {
-		userns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
-		r = userns < 0 ? err_sys(err, -errno, "open %s/ns/user", path)
-			       : prepare_mounts(plan, userns, fds, &len, err);
-	}
 	if (r == 0)
-		r = send_prepared(channel, fds, len, err);
-	for (size_t i = 0; i < len; i++)
-		fd_close(fds[i]);
-	return r;
+		r = let_go_on(channel, err);
+	return r < 0 || plan->idmap != IDMAP_RANGE ? r : serve_mounts(plan, proc, channel, err);
 }

@@ -3,8 +3,9 @@
  * userns - who the command is, inside and outside.
  *
  * An ordinary user is mapped to itself by the child alone. Root hands the
- * child a range that is nobody's outside: the parent writes the maps, then
- * makes the id-mapped mounts that only it may make, and passes them over.
+ * child a range that is nobody's outside: the parent writes the maps and lets
+ * the child go on, then makes the id-mapped mounts that only it may make, and
+ * passes them over.
  */
 #pragma once
 #include <stddef.h>
@@ -15,10 +16,10 @@ struct plan;
 
 enum { PREPARED_MAX = 250 }; /* the kernel passes 253 descriptors at once */
 
-/* In the child: get our maps and become the command's uid and gid. Fills
- * PREPARED with the mounts that the parent made. */
-int userns_enter(const struct plan *plan, int channel, int prepared[PREPARED_MAX],
-		 size_t *ret_len, struct err *err);
+/* In the child: get our maps and become the command's uid and gid. */
+int userns_enter(const struct plan *plan, int channel, struct err *err);
+/* The mounts that the parent made, in the order of the plan. */
+int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err);
 /* In the parent, after clone: the other half. Returns 0 at once when the plan
  * does not need it. */
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err);

@@ -181,7 +181,7 @@ static int add_confinement(struct compiler *c)
 	int r = 0;
 
 	if (plan->namespaces & CLONE_NEWNET)
-		r = plan_add(plan, OP_NETWORK, NULL, NULL, 0);
+		r = plan_add(plan, OP_LOOPBACK, NULL, NULL, 0);
 	if (r == 0)
 		r = plan_add(plan, OP_HOSTNAME, "pale", NULL, 0);
 	if (r == 0)

@@ -38,7 +38,7 @@ enum op_kind {
 	OP_READONLY,     /* what is at `dst`, read-only from here on */
 	OP_LIMIT_USERNS, /* no user namespace inside */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
-	OP_NETWORK,      /* enter the private network: its own loopback and nothing else */
+	OP_LOOPBACK,     /* bring the private loopback up */
 	OP_HOSTNAME,     /* `src` */
 	OP_KEYRING,      /* a fresh session keyring */
 	OP_NO_CORE,      /* no core dumps */

@@ -15,6 +15,13 @@ void warden_send_report(int channel, const struct warden_report *report)
 	(void)send(channel, report, size, MSG_NOSIGNAL);
 }
 
+bool warden_has_report(int channel)
+{
+	char byte;
+
+	return recv(channel, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 int warden_receive_report(int channel, struct warden_report *ret)
 {
 	ssize_t n = recv(channel, ret, sizeof(*ret), MSG_TRUNC);

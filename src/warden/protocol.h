@@ -2,11 +2,10 @@
 /*
  * protocol - what supervisor and warden say to each other.
  *
- * One SOCK_SEQPACKET pair, one struct per message. The warden reports once:
- * FAILED or EXITED. That the command has started is no message, which would wake
- * the supervisor for nothing, but a flag in memory that both share. The
- * supervisor sends orders at any time. When its end is closed, the warden ends
- * the run.
+ * One SOCK_SEQPACKET pair, one struct per message. The warden reports, in this
+ * order: FAILED, or STARTED and then EXITED; the supervisor reads that when the
+ * warden has ended. It sends orders at any time. When its end is closed, the
+ * warden ends the run.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,13 +14,9 @@
 #include "base/err.h"
 
 enum warden_report_kind {
-	WARDEN_FAILED, /* nothing was executed; `err` says why */
-	WARDEN_EXITED, /* `status` as in waitpid(2) */
-};
-
-/* Written by the warden only. */
-struct warden_shared {
-	volatile bool started; /* the command's program is being executed */
+	WARDEN_FAILED,  /* nothing was executed; `err` says why */
+	WARDEN_STARTED, /* the command's program is being executed */
+	WARDEN_EXITED,  /* `status` as in waitpid(2) */
 };
 
 struct warden_report {
@@ -41,6 +36,8 @@ struct warden_order {
 };
 
 void warden_send_report(int channel, const struct warden_report *report);
+/* Has a report arrived that was not taken yet? */
+bool warden_has_report(int channel);
 /* 0, or -errno: -EPIPE when the other side is gone, -EBADMSG. */
 int warden_receive_report(int channel, struct warden_report *ret);
 int warden_send_order(int channel, enum warden_order_kind kind, int value);

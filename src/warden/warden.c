@@ -138,6 +138,7 @@ _Noreturn static void fail(const struct warden_job *job, const struct err *err)
 
 _Noreturn void warden_run(const struct warden_job *job)
 {
+	struct warden_report started = {.kind = WARDEN_STARTED};
 	struct err err = {0};
 	struct pollfd fds[2];
 	sigset_t all;
@@ -158,7 +159,7 @@ _Noreturn void warden_run(const struct warden_job *job)
 	command = launch_command(job, &err);
 	if (command < 0)
 		fail(job, &err);
-	job->shared->started = true;
+	warden_send_report(job->channel, &started);
 	/* The command's input and output are its own: a reader must see their end
 	 * when the command closes them. */
 	sys_close_range(0, 2, 0);

@@ -9,15 +9,12 @@
 #pragma once
 #include <stdbool.h>
 
-struct warden_shared;
-
 struct warden_job {
 	char *const *argv;
 	char *const *env;
 	bool owns_pidns;   /* its end is everybody's end */
 	bool signal_scope; /* the command may signal nobody but its own, the warden included */
 	int channel;     /* to the supervisor; see protocol.h */
-	struct warden_shared *shared;
 };
 
 _Noreturn void warden_run(const struct warden_job *job);

@@ -100,7 +100,8 @@ def judge(trial, r, want):
         return 'executed, but the status says it was not' if r.code == 125 else None
     if trial.file.exists():
         return 'executed, and cut short'
-    return None if r.code == 125 else f'nothing executed, and the status is {r.code}'
+    # 137: the program had been entered, and was killed before its first line.
+    return None if r.code in (125, 137) else f'nothing executed, and the status is {r.code}'
 
 
 def usable(p):
