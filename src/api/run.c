@@ -35,8 +35,8 @@ static int no_such_command(const struct run *run, const char *name, struct err *
 
 	if (config_names(&run->context.config, path, &names) == 0)
 		near = str_nearest(name, (const char *const *)names.items, names.len);
-	err_set(err, ERR_USAGE, -ENOENT, "no command '%s'; to run the program: pale run -- %s", name,
-		name);
+	err_set(err, ERR_USAGE, -ENOENT, "no command '%s'; to run the program: pale run -- %s",
+		name, name);
 	if (near)
 		err_hint(err, -ENOENT, "did you mean '%s'?", near);
 	strv_release(&names);
@@ -46,7 +46,8 @@ static int no_such_command(const struct run *run, const char *name, struct err *
 /* Does the line say itself where its arguments go? */
 static bool places_arguments(const char *line)
 {
-	return strstr(line, "$@") || strstr(line, "$*") || strstr(line, "$1") || strstr(line, "${@") || strstr(line, "${1");
+	return strstr(line, "$@") || strstr(line, "$*") || strstr(line, "$1") ||
+	       strstr(line, "${@") || strstr(line, "${1");
 }
 
 /* A shell line gets further arguments as "$@": as arguments, never as text. */

@@ -17,7 +17,7 @@ struct run {
 	struct resolved resolved;
 	struct plan *plan;
 	char id[32];
-	char *command;        /* the registered name, or NULL */
+	char *command; /* the registered name, or NULL */
 	struct result result;
 };
 
@@ -26,7 +26,7 @@ struct run_request {
 	const char *name;      /* a registered command, or NULL */
 	char *const *args;     /* its further arguments, or the command itself; ends in NULL */
 	struct ask ask;
-	int stdout_fd;         /* where the command's output goes: 1 as a rule */
+	int stdout_fd; /* where the command's output goes: 1 as a rule */
 };
 
 /* Everything up to the plan; nothing is executed. RUN is zeroed by the caller

@@ -16,12 +16,12 @@ struct err;
 struct str;
 
 struct opt {
-	const char *name;    /* long name without dashes */
-	char letter;         /* short name or 0 */
-	const char *metavar; /* NULL: a flag, takes no value */
-	const char *help;    /* one line, no full stop */
-	int id;              /* the verb's own */
-	const char *group;   /* heading in the help, NULL: "Options" */
+	const char *name;           /* long name without dashes */
+	char letter;                /* short name or 0 */
+	const char *metavar;        /* NULL: a flag, takes no value */
+	const char *help;           /* one line, no full stop */
+	int id;                     /* the verb's own */
+	const char *group;          /* heading in the help, NULL: "Options" */
 	const char *const *choices; /* listed after the help; NULL-terminated, or NULL */
 };
 

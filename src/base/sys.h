@@ -19,9 +19,9 @@
 #define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
 #endif
 #define SYS_AT_RECURSIVE 0x8000
-#define SYS_MNT_DETACH	 2
-#define SYS_MS_REC	 16384
-#define SYS_MS_PRIVATE	 (1 << 18)
+#define SYS_MNT_DETACH   2
+#define SYS_MS_REC       16384
+#define SYS_MS_PRIVATE   (1 << 18)
 
 /* The extensible structs in the shape that we use: the kernel takes the size. */
 struct sys_clone_args {

@@ -53,8 +53,8 @@ static void release_json(json_t **json)
 /* The names of the scripts, in the order of the file. What is no JSON has none. */
 static int script_names(const struct str *text, struct strv *ret)
 {
-	_cleanup_(release_json) json_t *root =
-		json_loadb(str_text(text), text->len, JSON_REJECT_DUPLICATES, NULL);
+	_cleanup_(release_json)
+		json_t *root = json_loadb(str_text(text), text->len, JSON_REJECT_DUPLICATES, NULL);
 	const char *name;
 	json_t *script;
 	int r = 0;

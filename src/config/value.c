@@ -164,7 +164,8 @@ static int parse_number(const struct key *key, const char *text, uint64_t *ret, 
 	if (r < 0 && (key->type == KEY_SIZE || key->type == KEY_DURATION)) {
 		err_wrap(err, r, "%s", label(key));
 		return err_hint(err, r, "write it like %s; at most %s",
-				key->type == KEY_SIZE ? "\"512m\" or \"2g\"" : "\"90s\" or \"1h30m\"",
+				key->type == KEY_SIZE ? "\"512m\" or \"2g\""
+						      : "\"90s\" or \"1h30m\"",
 				number_text(key, key->max, high));
 	}
 	if (r < 0)

@@ -141,20 +141,32 @@ static bool holds(const char *dir, const char *path)
 	return path_covers(dir, path) || (real_dir(path, &real) == 0 && path_covers(dir, real));
 }
 
-/* Why DIR cannot be a workspace, or NULL. */
+/* System directories lie near the root, also those that others are links to. */
+static bool is_near_root(const char *dir)
+{
+	unsigned depth = 0;
+
+	for (; *dir; dir++)
+		depth += *dir == '/';
+	return depth <= 3;
+}
+
+/* Why DIR cannot be a workspace, or NULL. On the path of every run: a folder is
+ * looked up only where that can matter. */
 static const char *refusal(const char *dir, const struct user *user)
 {
-	char link[1];
+	bool near_root = is_near_root(dir);
 
-	if (holds(dir, user->home) || holds(dir, user->pw_home))
+	if (holds(dir, user->home) ||
+	    (!str_eq(user->home, user->pw_home) && holds(dir, user->pw_home)))
 		return "it holds your whole home";
 	for (size_t i = 0; i < array_len(system_dirs); i++) {
 		const char *path = system_dirs[i];
+		char link[1];
 
 		if (path_covers(dir, path))
 			return "it holds a system directory";
-		/* resolving all of them would show in the time of a run */
-		if (readlink(path, link, sizeof(link)) > 0 && holds(dir, path))
+		if (near_root && readlink(path, link, sizeof(link)) > 0 && holds(dir, path))
 			return "it is a system directory";
 	}
 	return NULL;

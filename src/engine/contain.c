@@ -38,8 +38,8 @@ static int keep_descriptors(int channel, int stdout_fd, struct err *err)
 
 static int limit_userns(const struct builder *b, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = path_open_nolink(
-		b->root, "proc/sys/user/max_user_namespaces", O_WRONLY, 0);
+	_cleanup_(fd_closep) int fd = path_open_nolink(b->root, "proc/sys/user/max_user_namespaces",
+						       O_WRONLY, 0);
 	int r;
 
 	if (fd < 0)

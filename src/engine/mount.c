@@ -15,7 +15,7 @@
 #include "engine/target.h"
 #include "plan/plan.h"
 
-#define AUX_DIR "nothing"
+#define AUX_DIR  "nothing"
 #define AUX_FILE "nothing-file"
 
 void builder_init(struct builder *b, int channel)
@@ -227,8 +227,8 @@ static int apply_symlink(struct builder *b, const struct op *op, struct err *err
 /* Mount what is at DST (or AT) onto DST again, with further attributes. */
 static int rebind(int at, int target, unsigned long long attrs, unsigned recursive)
 {
-	_cleanup_(fd_closep) int mount =
-		sys_open_tree(at, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
+	_cleanup_(fd_closep) int mount = sys_open_tree(at, "",
+						       OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
 	int r;
 
 	if (mount < 0)
@@ -326,8 +326,8 @@ static int apply_device(struct builder *b, const struct op *op, struct err *err)
 static int apply_devpts(struct builder *b, const struct op *op, struct err *err)
 {
 	const char *params[] = {"newinstance", NULL, "ptmxmode", "0666", "mode", "0620", NULL};
-	_cleanup_(fd_closep) int mount =
-		new_fs("devpts", params, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
+	_cleanup_(fd_closep) int mount = new_fs("devpts", params,
+						MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
 	return mount < 0 ? mount : attach(b, mount, op, err);
 }
@@ -412,20 +412,13 @@ static int apply_overlay(struct builder *b, const struct op *op, struct err *err
 typedef int apply_fn(struct builder *b, const struct op *op, struct err *err);
 
 static apply_fn *const appliers[OP_KIND_COUNT_] = {
-	[OP_ROOT] = apply_root,
-	[OP_ROOT_BIND] = apply_root_bind,
-	[OP_TMPFS] = apply_tmpfs,
-	[OP_AUX] = apply_aux,
-	[OP_DIR] = apply_dir,
-	[OP_SYMLINK] = apply_symlink,
-	[OP_BIND] = apply_bind,
-	[OP_PRIVATE] = apply_private,
-	[OP_OVERLAY] = apply_overlay,
-	[OP_PIN] = apply_pin,
-	[OP_HIDE] = apply_hide,
-	[OP_PROC] = apply_proc,
-	[OP_DEVICE] = apply_device,
-	[OP_DEVPTS] = apply_devpts,
+	[OP_ROOT] = apply_root,         [OP_ROOT_BIND] = apply_root_bind,
+	[OP_TMPFS] = apply_tmpfs,       [OP_AUX] = apply_aux,
+	[OP_DIR] = apply_dir,           [OP_SYMLINK] = apply_symlink,
+	[OP_BIND] = apply_bind,         [OP_PRIVATE] = apply_private,
+	[OP_OVERLAY] = apply_overlay,   [OP_PIN] = apply_pin,
+	[OP_HIDE] = apply_hide,         [OP_PROC] = apply_proc,
+	[OP_DEVICE] = apply_device,     [OP_DEVPTS] = apply_devpts,
 	[OP_READONLY] = apply_readonly,
 };
 

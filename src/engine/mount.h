@@ -21,12 +21,12 @@ struct err;
 struct op;
 
 struct builder {
-	int host;            /* the old root, O_PATH */
-	int root;            /* the new one */
-	int aux;             /* our folder in it, for what is mounted elsewhere; -1 */
-	dev_t own[8];        /* filesystems that we made */
+	int host;     /* the old root, O_PATH */
+	int root;     /* the new one */
+	int aux;      /* our folder in it, for what is mounted elsewhere; -1 */
+	dev_t own[8]; /* filesystems that we made */
 	size_t own_len;
-	int channel;         /* where the mounts come from that only the parent may make; -1 */
+	int channel; /* where the mounts come from that only the parent may make; -1 */
 	int prepared[PREPARED_MAX]; /* … in the order of the plan, once received */
 	size_t prepared_len, prepared_next;
 	/* The folder that the last mount point was made in; see target.h. */

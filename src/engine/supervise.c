@@ -28,11 +28,11 @@
 #include "warden/tree.h"
 
 enum {
-	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL */
+	GRACE_MS = 2000, /* between SIGTERM and SIGKILL */
 	TREE_END_MS = 2000,
 };
 
-static const int forwarded[] = {SIGINT,	 SIGTERM, SIGHUP,  SIGQUIT,
+static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 				SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 struct supervisor {
@@ -58,11 +58,12 @@ static int hold_stdio(struct err *err)
 		if (fstat(fd, &st) == 0) {
 			if (!S_ISDIR(st.st_mode))
 				continue;
-			return err_hint(err,
-					err_set(err, ERR_USAGE, -EISDIR,
-						"descriptor %d is a folder: it would lead out of the sandbox",
-						fd),
-					"redirect it from or to a file, a pipe or /dev/null");
+			return err_hint(
+				err,
+				err_set(err, ERR_USAGE, -EISDIR,
+					"descriptor %d is a folder: it would lead out of the sandbox",
+					fd),
+				"redirect it from or to a file, a pipe or /dev/null");
 		}
 		if (open("/dev/null", O_RDWR) != fd)
 			return err_set(err, ERR_SYSTEM, -EBADF, "descriptor %d is closed", fd);
@@ -283,7 +284,8 @@ int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struc
 		return r;
 	if (s.failed) {
 		if (!err->message[0])
-			err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox ended before the command started");
+			err_set(err, ERR_SYSTEM, -EPIPE,
+				"the sandbox ended before the command started");
 		return err->errnum ? -err->errnum : -EPIPE;
 	}
 	judge(&s, ret);

@@ -56,7 +56,7 @@ static int walk(const struct builder *b, const char *path, size_t len)
 		memcpy(name, path, n);
 		name[n] = '\0';
 		next = target_is_ours(b, dir) ? make(dir, name, TARGET_DIR, 0755)
-				       : path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
+					      : path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
 		if (dir != b->root)
 			fd_close(dir);
 		if (next < 0)

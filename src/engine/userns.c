@@ -14,7 +14,7 @@
 #include "engine/mount.h"
 #include "plan/plan.h"
 
-enum { RANGE = 65536 };
+#define RANGE 65536u
 enum { MARK_MAPS = 'i', MARK_MOUNTS = 'm' };
 
 static int write_file(int dir, const char *name, const char *text, struct err *err)
@@ -85,7 +85,7 @@ static int become(const struct plan *plan, struct err *err)
 
 int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err)
 {
-	char mark;
+	char mark = 0;
 	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
 	union {
 		struct cmsghdr head;

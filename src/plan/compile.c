@@ -14,16 +14,16 @@
 #include "policy/resolve.h"
 
 /* Ids that no user, container manager or directory service hands out. */
-#define RANGE_BASE	      0x70000000u
-#define LANDLOCK_SIGNAL_ABI   6
-#define DEFAULT_TMPFS	      (1ull << 30)
+#define RANGE_BASE          0x70000000u
+#define LANDLOCK_SIGNAL_ABI 6
+#define DEFAULT_TMPFS       (1ull << 30)
 
 struct compiler {
 	struct plan *plan;
 	const struct resolved *resolved;
 	const struct spec *spec;
 	const struct host *host;
-	dim_set weak;       /* not enforced as asked */
+	dim_set weak;        /* not enforced as asked */
 	struct strv missing; /* dimensions that stop the run */
 };
 
@@ -46,7 +46,8 @@ static int judge_limits(struct compiler *c)
 		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
 	for (size_t i = 0; i < array_len(unbuilt) && r == 0; i++)
 		if (*spec_limit_const(c->spec, unbuilt[i]) != SPEC_UNLIMITED)
-			r = give_up(c, unbuilt[i], UNENFORCED, "nothing: this engine has no limits yet");
+			r = give_up(c, unbuilt[i], UNENFORCED,
+				    "nothing: this engine has no limits yet");
 	return r;
 }
 
@@ -73,8 +74,9 @@ static int judge_boundary(struct compiler *c)
 	else if (c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
 		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "Landlock signal scope");
 	else
-		r = give_up(c, DIM_PROCESSES, DEGRADED,
-			    "no Landlock signal scope: the command could signal the user's processes");
+		r = give_up(
+			c, DIM_PROCESSES, DEGRADED,
+			"no Landlock signal scope: the command could signal the user's processes");
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
 		     spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
 	if (plan->confined)
@@ -108,10 +110,11 @@ static int refuse_unbuilt(const struct compiler *c, struct err *err)
 	else if (!str_eq(c->resolved->engine, "auto") && !str_eq(c->resolved->engine, "native"))
 		what = "an engine other than \"native\"";
 	if (what)
-		return err_hint(err,
-				err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
-					"this version does not offer %s", what),
-				"leave it out; `pale config show --origin` says where it is asked for");
+		return err_hint(
+			err,
+			err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "this version does not offer %s",
+				what),
+			"leave it out; `pale config show --origin` says where it is asked for");
 	if (spec->ephemeral && spec->filesystem != FILESYSTEM_READONLY)
 		return err_hint(err,
 				err_set(err, ERR_CONFIG, -EINVAL,

@@ -12,9 +12,9 @@
 
 /* What a program may know without being told. A trailing `*` is a pattern. */
 static const char *const allowed[] = {
-	"PATH", "USER",	     "LOGNAME",	  "SHELL",    "LANG",	     "LANGUAGE", "LC_*",
-	"TERM", "COLORTERM", "TERMINFO",  "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
-	"TZ",	"COLUMNS",   "LINES",	  "EDITOR",   "PAGER",	     "LESS",	 "CI",
+	"PATH", "USER",      "LOGNAME",  "SHELL",    "LANG",        "LANGUAGE", "LC_*",
+	"TERM", "COLORTERM", "TERMINFO", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
+	"TZ",   "COLUMNS",   "LINES",    "EDITOR",   "PAGER",       "LESS",     "CI",
 };
 
 /* A name with one of these words is a secret's name, and so is one that begins
@@ -23,9 +23,9 @@ static const char *const secret_words[] = {
 	"KEY", "PAT", "PW", "AUTH", "COOKIE", "DSN", "PRIVATE", "PIN", "CERT", "SIGNATURE",
 };
 static const char *const secret_services[] = {
-	"AWS", "AZURE", "GCP", "GOOGLE", "GITHUB", "GITLAB", "GH", "NPM", "DOCKER", "KUBECONFIG",
-	"VAULT", "SSH", "GPG", "DATABASE", "PG", "MYSQL", "REDIS", "HEROKU", "STRIPE", "OPENAI",
-	"ANTHROPIC",
+	"AWS", "AZURE",  "GCP",        "GOOGLE", "GITHUB", "GITLAB", "GH",
+	"NPM", "DOCKER", "KUBECONFIG", "VAULT",  "SSH",    "GPG",    "DATABASE",
+	"PG",  "MYSQL",  "REDIS",      "HEROKU", "STRIPE", "OPENAI", "ANTHROPIC",
 };
 static const char *const secret_parts[] = {
 	"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "CONNECTION_STRING",

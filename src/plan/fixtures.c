@@ -82,13 +82,11 @@ static int begin_proc(struct plan *plan, const struct fixtures *f)
 
 static int begin_dev(struct plan *plan, const struct fixtures *f)
 {
-	static const char *const nodes[] = {"/dev/null",   "/dev/zero",	   "/dev/full",
+	static const char *const nodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
 					    "/dev/random", "/dev/urandom", "/dev/tty"};
 	static const char *const links[][2] = {
-		{"/dev/fd", "/proc/self/fd"},
-		{"/dev/stdin", "/proc/self/fd/0"},
-		{"/dev/stdout", "/proc/self/fd/1"},
-		{"/dev/stderr", "/proc/self/fd/2"},
+		{"/dev/fd", "/proc/self/fd"},       {"/dev/stdin", "/proc/self/fd/0"},
+		{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
 		{"/dev/ptmx", "pts/ptmx"},
 	};
 	int r = 0;

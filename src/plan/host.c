@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -15,7 +14,7 @@
 
 /* What every sandbox sees of the system, read-only. Links stay links. */
 static const char *const system_dirs[] = {
-	"/usr",	  "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+	"/usr",    "/bin", "/sbin", "/lib", "/lib32", "/lib64",
 	"/libx32", "/etc", "/opt",  "/nix", "/gnu",   "/sys/devices/system",
 };
 
@@ -23,26 +22,19 @@ static int probe_dir(struct host *host, const char *path, struct err *err)
 {
 	struct host_dir *dir = &host->dirs[host->dirs_len];
 	char target[PATH_MAX];
-	struct stat st;
-	ssize_t n;
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
 
-	if (lstat(path, &st) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0
-							    : err_sys(err, -errno, "stat %s", path);
+	if (n < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (n < 0 && errno != EINVAL) /* EINVAL: it is no link */
+		return err_sys(err, -errno, "look at %s", path);
 	dir->path = path;
-	if (S_ISDIR(st.st_mode)) {
-		host->dirs_len++;
-		return 0;
+	if (n >= 0) {
+		target[n] = '\0';
+		dir->link = strdup(target);
+		if (!dir->link)
+			return err_oom(err);
 	}
-	if (!S_ISLNK(st.st_mode))
-		return 0;
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n < 0)
-		return err_sys(err, -errno, "read the link %s", path);
-	target[n] = '\0';
-	dir->link = strdup(target);
-	if (!dir->link)
-		return err_oom(err);
 	host->dirs_len++;
 	return 0;
 }
@@ -50,8 +42,12 @@ static int probe_dir(struct host *host, const char *path, struct err *err)
 /* resolv.conf is often a link to a folder that is not shown otherwise. */
 static int probe_resolver(struct host *host, struct err *err)
 {
-	_cleanup_(freep) char *real = realpath("/etc/resolv.conf", NULL);
+	_cleanup_(freep) char *real = NULL;
+	char link[1];
 
+	if (readlink("/etc/resolv.conf", link, sizeof(link)) < 0)
+		return 0; /* none, or a file like any other */
+	real = realpath("/etc/resolv.conf", NULL);
 	if (!real || path_covers("/etc", real) || path_covers("/usr", real))
 		return 0;
 	return strv_add(&host->files, real) < 0 ? err_oom(err) : 0;

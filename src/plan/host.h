@@ -25,9 +25,10 @@ struct host {
 	struct host_dir {
 		const char *path;
 		char *link; /* NULL: a real folder */
-	} *dirs;
+	} * dirs;
 	size_t dirs_len;
-	struct strv files; /* further files that the name service needs, e.g. where resolv.conf leads */
+	struct strv
+		files; /* further files that the name service needs, e.g. where resolv.conf leads */
 };
 
 int host_probe(struct host *ret, struct err *err);
@@ -48,18 +49,18 @@ struct site {
 	uid_t workspace_uid;
 	gid_t workspace_gid;
 	char *cwd;
-	char *home;      /* as it is called; NULL: unknown */
-	char *home_real; /* without links; like home when it does not exist */
-	char *user_name; /* NULL: unknown */
+	char *home;                   /* as it is called; NULL: unknown */
+	char *home_real;              /* without links; like home when it does not exist */
+	char *user_name;              /* NULL: unknown */
 	struct site_path *toolchains; /* those that exist */
 	size_t toolchains_len;
-	struct site_path *paths;      /* one for each path that the spec names */
+	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
-	struct strv env;              /* the caller's environment */
+	struct strv env; /* the caller's environment */
 };
 
 /* Looks up every path of SPEC. A rule inside the workspace that leads out of
  * it by a link is -EXDEV. */
-int site_probe(const struct spec *spec, const struct user *user, const char *cwd,
-	       char *const *env, struct site *ret, struct err *err);
+int site_probe(const struct spec *spec, const struct user *user, const char *cwd, char *const *env,
+	       struct site *ret, struct err *err);
 void site_release(struct site *site);

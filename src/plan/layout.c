@@ -109,9 +109,10 @@ static int add_rules(struct layout *l, const struct strv *rules, enum access acc
 		if (str_eq(at->real, "/"))
 			continue;
 		if (is_kernel_path(at->real))
-			return err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
-				       "%s cannot be opened: /proc, /dev and /sys are the sandbox's own",
-				       at->path);
+			return err_set(
+				err, ERR_UNSUPPORTED, -ENOTSUP,
+				"%s cannot be opened: /proc, /dev and /sys are the sandbox's own",
+				at->path);
 		place.flags = OP_IDMAP | (at->type == SITE_FILE ? OP_FILE : 0);
 		if (places_add(&l->places, place) < 0)
 			return err_oom(err);
@@ -141,11 +142,11 @@ static int add_system(struct layout *l)
 	int r = 0;
 
 	if (l->whole_root)
-		return places_add(&l->places,
-				  (struct place){.dst = "/",
-						 .src = "/",
-						 .access = l->write_root ? ACCESS_WRITE : ACCESS_READ,
-						 .is_root = true});
+		return places_add(&l->places, (struct place){.dst = "/",
+							     .src = "/",
+							     .access = l->write_root ? ACCESS_WRITE
+										     : ACCESS_READ,
+							     .is_root = true});
 	for (size_t i = 0; i < l->host->dirs_len && r == 0; i++) {
 		const struct host_dir *dir = &l->host->dirs[i];
 

@@ -84,8 +84,7 @@ static int add(struct plan *plan, struct op op, const char *src, const char *dst
 	return 0;
 }
 
-int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
-	     unsigned flags)
+int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *dst, unsigned flags)
 {
 	return add(plan, (struct op){.kind = kind, .flags = flags}, src, dst);
 }
@@ -109,8 +108,8 @@ void plan_verdict(struct plan *plan, const char *dimension, enum enforcement sta
 {
 	if (plan->verdicts_len == PLAN_VERDICTS_MAX)
 		BUG("more verdicts than dimensions");
-	plan->verdicts[plan->verdicts_len++] =
-		(struct verdict){.dimension = dimension, .state = state, .by = by};
+	plan->verdicts[plan->verdicts_len++] = (struct verdict){
+		.dimension = dimension, .state = state, .by = by};
 }
 
 struct plan *plan_free(struct plan *plan)

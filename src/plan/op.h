@@ -9,5 +9,4 @@ int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *
 int plan_add_tmpfs_root(struct plan *plan, uint64_t size);
 int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);
-void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state,
-		  const char *by);
+void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by);

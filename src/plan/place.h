@@ -25,10 +25,10 @@ struct place {
 	const char *dst; /* borrowed, like src */
 	const char *src; /* the host's name, without links; NULL when private */
 	enum access access;
-	unsigned flags;  /* OP_IDMAP, OP_FILE */
-	mode_t mode;     /* when private */
-	bool is_root;    /* the host's "/": there before all others */
-	bool is_system;  /* shown to everybody */
+	unsigned flags; /* OP_IDMAP, OP_FILE */
+	mode_t mode;    /* when private */
+	bool is_root;   /* the host's "/": there before all others */
+	bool is_system; /* shown to everybody */
 };
 
 struct places {

@@ -69,9 +69,9 @@ enum enforcement { ENFORCED, DEGRADED, UNENFORCED };
 
 /* What became of one dimension of the spec. */
 struct verdict {
-	const char *dimension;  /* its key */
+	const char *dimension; /* its key */
 	enum enforcement state;
-	const char *by;         /* "netns", "mounts", … or why it is weaker */
+	const char *by; /* "netns", "mounts", … or why it is weaker */
 };
 #define PLAN_VERDICTS_MAX 32
 
@@ -87,28 +87,27 @@ struct plan {
 	bool confined;
 	unsigned long namespaces; /* CLONE_NEW* */
 	enum idmap idmap;
-	uint32_t range_base;      /* IDMAP_RANGE */
-	uid_t uid;                /* the command's, as seen inside */
+	uint32_t range_base; /* IDMAP_RANGE */
+	uid_t uid;           /* the command's, as seen inside */
 	gid_t gid;
 	struct op *ops;
 	size_t ops_len, ops_cap;
-	struct strv env;          /* the command's whole environment */
+	struct strv env; /* the command's whole environment */
 	struct strv argv;
 	char *cwd;
-	uint64_t timeout_ms;      /* UINT64_MAX: none */
+	uint64_t timeout_ms; /* UINT64_MAX: none */
 	struct verdict verdicts[PLAN_VERDICTS_MAX];
 	size_t verdicts_len;
 	const char *engine;
-	const char *world;        /* the grade of what is enforced */
+	const char *world; /* the grade of what is enforced */
 	unsigned ceiling;
 };
 
 /* Compile the resolved spec for HOST and SITE; ARGV is the command's.
  * -ENOTSUP: a dimension that was asked for cannot be enforced here (err names
  * it), and was not allowed to be degraded. */
-int plan_compile(const struct resolved *resolved, const struct host *host,
-		 const struct site *site, char *const *argv, struct plan **ret_plan,
-		 struct err *err);
+int plan_compile(const struct resolved *resolved, const struct host *host, const struct site *site,
+		 char *const *argv, struct plan **ret_plan, struct err *err);
 struct plan *plan_free(struct plan *plan); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct plan *, plan_free);
 

@@ -12,7 +12,7 @@ static const struct {
 	const char *name;
 } namespaces[] = {
 	{CLONE_NEWUSER, "user"}, {CLONE_NEWNS, "mount"}, {CLONE_NEWPID, "pid"},
-	{CLONE_NEWIPC, "ipc"},	 {CLONE_NEWUTS, "uts"},	 {CLONE_NEWNET, "net"},
+	{CLONE_NEWIPC, "ipc"},   {CLONE_NEWUTS, "uts"},  {CLONE_NEWNET, "net"},
 };
 
 static const char *const idmap_names[] = {
@@ -26,7 +26,7 @@ static const struct {
 	unsigned flag;
 	const char *name;
 } flags[] = {
-	{OP_RDONLY, "ro"},	   {OP_NOEXEC, "noexec"}, {OP_IDMAP, "idmap"},
+	{OP_RDONLY, "ro"},         {OP_NOEXEC, "noexec"}, {OP_IDMAP, "idmap"},
 	{OP_OPTIONAL, "optional"}, {OP_FILE, "file"},
 };
 
@@ -35,22 +35,23 @@ static bool shows_flag(const struct plan *plan, unsigned flag)
 	return flag != OP_IDMAP || plan->idmap == IDMAP_RANGE;
 }
 
+static int put_escaped(struct str *out, const char *before, const char *text)
+{
+	int r = str_append(out, before);
+
+	return r < 0 ? r : str_append_escaped(out, text, strlen(text));
+}
+
 static int print_op(const struct plan *plan, const struct op *op, size_t number, struct str *out)
 {
-	char size[SIZE_TEXT_MAX];
 	bool alone = !op->dst && !op->src;
+	char size[SIZE_TEXT_MAX];
 	int r = str_appendf(out, alone ? "%4zu  %s" : "%4zu  %-13s", number, op_name(op->kind));
 
-	if (r == 0 && op->dst) {
-		r = str_append_char(out, ' ');
-		if (r == 0)
-			r = str_append_escaped(out, op->dst, strlen(op->dst));
-	}
-	if (r == 0 && op->src && !str_eq(op->src, op->dst)) {
-		r = str_append(out, op->dst ? " from " : " ");
-		if (r == 0)
-			r = str_append_escaped(out, op->src, strlen(op->src));
-	}
+	if (r == 0 && op->dst)
+		r = put_escaped(out, " ", op->dst);
+	if (r == 0 && op->src && !str_eq(op->src, op->dst))
+		r = put_escaped(out, op->dst ? " from " : " ", op->src);
 	if (r == 0 && op->size)
 		r = str_appendf(out, " size=%s", size_format(op->size, size));
 	if (r == 0 && op->mode)
@@ -64,8 +65,8 @@ static int print_op(const struct plan *plan, const struct op *op, size_t number,
 static int print_head(const struct plan *plan, struct str *out)
 {
 	char text[SIZE_TEXT_MAX];
-	int r = str_appendf(out, "engine      %s\nworld       %s, ceiling %u\nnamespaces ", plan->engine,
-			    plan->world, plan->ceiling);
+	int r = str_appendf(out, "engine      %s\nworld       %s, ceiling %u\nnamespaces ",
+			    plan->engine, plan->world, plan->ceiling);
 
 	for (size_t i = 0; i < array_len(namespaces) && r == 0; i++)
 		if (plan->namespaces & namespaces[i].flag)

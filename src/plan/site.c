@@ -164,8 +164,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	return r;
 }
 
-int site_probe(const struct spec *spec, const struct user *user, const char *cwd,
-	       char *const *env, struct site *ret, struct err *err)
+int site_probe(const struct spec *spec, const struct user *user, const char *cwd, char *const *env,
+	       struct site *ret, struct err *err)
 {
 	struct site site = {0};
 	int r = fill(&site, spec, user, cwd, env, err);

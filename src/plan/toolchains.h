@@ -4,8 +4,8 @@
 #pragma once
 
 struct toolchain {
-	const char *path;             /* relative to the home */
-	const char *const *secrets;   /* relative to it; NULL-terminated, or NULL */
+	const char *path;           /* relative to the home */
+	const char *const *secrets; /* relative to it; NULL-terminated, or NULL */
 };
 
 extern const struct toolchain toolchains[]; /* ends in a NULL path */

@@ -6,13 +6,13 @@
 
 enum outcome {
 	OUTCOME_OK,
-	OUTCOME_FAILED,   /* exited with another status than 0 */
+	OUTCOME_FAILED, /* exited with another status than 0 */
 	OUTCOME_SIGNALED,
 	OUTCOME_TIMEOUT,
 	OUTCOME_OOM,
 	OUTCOME_LIMIT,
-	OUTCOME_REFUSED,  /* the policy said no: nothing was executed */
-	OUTCOME_ERROR,    /* it could not be run: nothing was executed */
+	OUTCOME_REFUSED, /* the policy said no: nothing was executed */
+	OUTCOME_ERROR,   /* it could not be run: nothing was executed */
 };
 
 enum { EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
@@ -23,7 +23,7 @@ struct usage {
 	uint64_t memory_peak; /* bytes, the whole tree */
 	uint64_t cpu_ms;
 	uint64_t pids_peak;
-	uint64_t written;     /* bytes */
+	uint64_t written; /* bytes */
 };
 
 struct result {

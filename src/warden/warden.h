@@ -14,7 +14,7 @@ struct warden_job {
 	char *const *env;
 	bool owns_pidns;   /* its end is everybody's end */
 	bool signal_scope; /* the command may signal nobody but its own, the warden included */
-	int channel;     /* to the supervisor; see protocol.h */
+	int channel;       /* to the supervisor; see protocol.h */
 };
 
 _Noreturn void warden_run(const struct warden_job *job);

@@ -85,8 +85,8 @@ static void test_escapes(void)
 		struct json j = {.out = &out};
 
 		json_add_string(&j, NULL, cases[i].text);
-		tap_ok(json_finish(&j) == 0 && strcmp(out.data, cases[i].want) == 0, "string case %zu",
-		       i);
+		tap_ok(json_finish(&j) == 0 && strcmp(out.data, cases[i].want) == 0,
+		       "string case %zu", i);
 	}
 	_cleanup_(str_release) struct str out = {0};
 	struct json j = {.out = &out};

@@ -98,7 +98,8 @@ static void test_walk(const struct user *user)
 	find_root(user, "plain/sub", "plain/sub", "without anything the cwd is the workspace");
 	find_root(user, "repo/a/b", "repo", "the git top level is");
 	find_root(user, "worktree/x", "worktree", "a .git file counts");
-	find_root(user, "proj/sub", "proj/sub", "a .git ends the walk: a pale.toml above it is of another project");
+	find_root(user, "proj/sub", "proj/sub",
+		  "a .git ends the walk: a pale.toml above it is of another project");
 	find_root(user, "proj", "proj", "a pale.toml in the cwd itself");
 	enter("");
 }
@@ -205,7 +206,7 @@ static void test_odd_names(const struct user *user)
 static void test_long_path(const struct user *user)
 {
 	_cleanup_(workspace_release) struct workspace ws = {0};
-	char part[201], cwd[4096];
+	char part[256], cwd[4096];
 	struct err err = {0};
 
 	memset(part, 'd', 200);
