@@ -154,6 +154,6 @@ _Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
 
 	if (story(plan, channel, stdout_fd, &failed.err) == 0)
 		warden_run(&job);
-	warden_send_report(CHANNEL, &failed);
+	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);
 }

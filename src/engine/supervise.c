@@ -134,22 +134,19 @@ static void kill_run(struct supervisor *s)
 }
 
 /* Once the warden is gone, and with it everything inside. One that did not
- * report was killed and took the command along, if that had started. */
+ * report its end was killed, and took along what it had started. */
 static void take_report(struct supervisor *s, struct err *err)
 {
 	struct warden_report report;
-	bool started = false;
+	bool starting = false;
 	int r;
 
-	for (;;) {
+	do {
 		r = warden_receive_report(s->channel, &report);
-		if (r == 0 && report.kind == WARDEN_STARTED)
-			started = true;
-		else if (r != -EINTR)
-			break;
-	}
-	s->failed = !started;
+		starting |= r == 0 && report.kind == WARDEN_STARTING;
+	} while (r == -EINTR || (r == 0 && report.kind == WARDEN_STARTING));
 	s->status = r == 0 ? report.status : SIGKILL;
+	s->failed = r == 0 ? report.kind == WARDEN_FAILED : r == -EPIPE && !starting;
 	if (r == 0 && report.kind == WARDEN_FAILED)
 		*err = report.err;
 }

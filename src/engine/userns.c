@@ -196,7 +196,7 @@ static int serve_mounts(const struct plan *plan, int proc, int channel, struct e
 	if (userns < 0)
 		return err_sys(err, -errno, "open the user namespace");
 	r = prepare_mounts(plan, userns, fds, &len, err);
-	if (r == 0)
+	if (r == 0 && len > 0) /* who expects none does not listen */
 		r = send_prepared(channel, fds, len, err);
 	for (size_t i = 0; i < len; i++)
 		fd_close(fds[i]);

@@ -7,12 +7,11 @@
 
 #define HEAD_SIZE offsetof(struct warden_report, err)
 
-void warden_send_report(int channel, const struct warden_report *report)
+int warden_send_report(int channel, const struct warden_report *report)
 {
 	size_t size = report->kind == WARDEN_FAILED ? sizeof(*report) : HEAD_SIZE;
 
-	/* A supervisor that is gone needs no report. */
-	(void)send(channel, report, size, MSG_NOSIGNAL);
+	return send(channel, report, size, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 bool warden_has_report(int channel)

@@ -2,10 +2,10 @@
 /*
  * protocol - what supervisor and warden say to each other.
  *
- * One SOCK_SEQPACKET pair, one struct per message. The warden reports, in this
- * order: FAILED, or STARTED and then EXITED; the supervisor reads that when the
- * warden has ended. It sends orders at any time. When its end is closed, the
- * warden ends the run.
+ * One SOCK_SEQPACKET pair, one struct per message. The warden reports STARTING
+ * and then EXITED, or FAILED at any point before the command's program runs; the
+ * supervisor reads that when the warden has ended. It sends orders at any time.
+ * When its end is closed, the warden ends the run.
  */
 #pragma once
 #include <stdbool.h>
@@ -14,9 +14,9 @@
 #include "base/err.h"
 
 enum warden_report_kind {
-	WARDEN_FAILED,  /* nothing was executed; `err` says why */
-	WARDEN_STARTED, /* the command's program is being executed */
-	WARDEN_EXITED,  /* `status` as in waitpid(2) */
+	WARDEN_FAILED,   /* nothing was executed; `err` says why */
+	WARDEN_STARTING, /* from here on the command may have been executed */
+	WARDEN_EXITED,   /* `status` as in waitpid(2) */
 };
 
 struct warden_report {
@@ -35,7 +35,7 @@ struct warden_order {
 	int32_t value;
 };
 
-void warden_send_report(int channel, const struct warden_report *report);
+int warden_send_report(int channel, const struct warden_report *report);
 /* Has a report arrived that was not taken yet? */
 bool warden_has_report(int channel);
 /* 0, or -errno: -EPIPE when the other side is gone, -EBADMSG. */

@@ -94,7 +94,8 @@ _Noreturn static void end_run(const struct warden_job *job, int status)
 	if (status >= 0) {
 		struct warden_report report = {.kind = WARDEN_EXITED, .status = status};
 
-		warden_send_report(job->channel, &report);
+		/* A supervisor that is gone needs no report. */
+		(void)warden_send_report(job->channel, &report);
 	}
 	_exit(status >= 0 ? 0 : 1);
 }
@@ -132,13 +133,13 @@ _Noreturn static void fail(const struct warden_job *job, const struct err *err)
 {
 	struct warden_report report = {.kind = WARDEN_FAILED, .err = *err};
 
-	warden_send_report(job->channel, &report);
+	(void)warden_send_report(job->channel, &report);
 	_exit(1);
 }
 
 _Noreturn void warden_run(const struct warden_job *job)
 {
-	struct warden_report started = {.kind = WARDEN_STARTED};
+	struct warden_report starting = {.kind = WARDEN_STARTING};
 	struct err err = {0};
 	struct pollfd fds[2];
 	sigset_t all;
@@ -156,10 +157,11 @@ _Noreturn void warden_run(const struct warden_job *job)
 		err_sys(&err, -errno, "become a subreaper");
 		fail(job, &err);
 	}
+	if (warden_send_report(job->channel, &starting) < 0)
+		_exit(1);
 	command = launch_command(job, &err);
 	if (command < 0)
 		fail(job, &err);
-	warden_send_report(job->channel, &started);
 	/* The command's input and output are its own: a reader must see their end
 	 * when the command closes them. */
 	sys_close_range(0, 2, 0);

@@ -385,20 +385,21 @@ static void test_large(void)
 	for (int i = 0; i < 100000; i++)
 		str_appendf(&text, "key%d = %d\n", i, i);
 	t = seconds_of(&text, 100000);
-	tap_ok(t < 1, "100000 keys in well under a second (%.3f s)", t);
+	/* Quadratic work would take minutes, whatever the machine is doing. */
+	tap_ok(t < 10, "100000 keys take no quadratic time (%.3f s)", t);
 	/* Keys that are prefixes of each other make the index as deep as it gets. */
 	for (int i = 1; i <= 1000; i++)
 		str_appendf(&hard, "%0*d = 1\n", i, 0);
 	for (int i = 0; i < 50000; i++)
 		str_appendf(&hard, "a%d = 1\n", i);
 	t = seconds_of(&hard, 51000);
-	tap_ok(t < 1, "keys chosen to be slow are not (%.3f s)", t);
+	tap_ok(t < 10, "keys chosen to be slow are not (%.3f s)", t);
 	str_append(&line, "a = [");
 	for (int i = 0; i < 200000; i++)
 		str_append(&line, "1,");
 	str_append(&line, "]\n");
 	t = seconds_of(&line, 1);
-	tap_ok(t < 1, "nor is one long line (%.3f s)", t);
+	tap_ok(t < 10, "nor is one long line (%.3f s)", t);
 }
 
 static void test_index(void)
