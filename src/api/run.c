@@ -46,33 +46,57 @@ static int no_such_command(const struct run *run, const char *name, struct err *
 /* Does the line say itself where its arguments go? */
 static bool places_arguments(const char *line)
 {
-	return strstr(line, "$@") || strstr(line, "$*") || strstr(line, "$1") ||
-	       strstr(line, "${@") || strstr(line, "${1");
+	return strstr(line, "$@") || strstr(line, "${@") || strstr(line, "$*") ||
+	       strstr(line, "${*");
+}
+
+/* Could what is put behind the line be swallowed or become a command? */
+static bool has_open_end(const char *line)
+{
+	size_t len = strlen(line);
+
+	while (len > 0 && strchr(" \t", line[len - 1]))
+		len--;
+	return strpbrk(line, "#\n") || (len > 0 && strchr(";&|", line[len - 1]));
 }
 
 /* A shell line gets further arguments as "$@": as arguments, never as text. */
-static int command_argv(const struct command *command, char *const *args, struct strv *ret)
+static int shell_argv(const struct command *command, bool more, struct strv *ret, struct err *err)
+{
+	bool append = more && !places_arguments(command->cmd);
+	int r;
+
+	if (append && has_open_end(command->cmd))
+		return err_hint(err,
+				err_set(err, ERR_USAGE, -EINVAL,
+					"the line of '%s' does not say where arguments go",
+					command->name),
+				"write \"$@\" in its cmd, at the place where they belong");
+	r = strv_add(ret, "/bin/sh");
+	if (r == 0)
+		r = strv_add(ret, "-c");
+	if (r == 0)
+		r = append ? strv_addf(ret, "%s \"$@\"", command->cmd)
+			   : strv_add(ret, command->cmd);
+	if (r == 0 && more)
+		r = strv_add(ret, command->name);
+	return r < 0 ? err_oom(err) : 0;
+}
+
+static int command_argv(const struct command *command, char *const *args, struct strv *ret,
+			struct err *err)
 {
 	int r = 0;
 
-	if (command->cmd) {
-		bool more = args && *args;
-
-		r = strv_add(ret, "/bin/sh");
-		if (r == 0)
-			r = strv_add(ret, "-c");
-		if (r == 0)
-			r = more && !places_arguments(command->cmd)
-				    ? strv_addf(ret, "%s \"$@\"", command->cmd)
-				    : strv_add(ret, command->cmd);
-		if (r == 0 && more)
-			r = strv_add(ret, command->name);
-	}
+	if (command->cmd)
+		r = shell_argv(command, args && *args, ret, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < command->argv.len && r == 0; i++)
 		r = strv_add(ret, command->argv.items[i]);
 	for (; args && *args && r == 0; args++)
 		r = strv_add(ret, *args);
-	return r;
+	return r < 0 ? err_oom(err) : 0;
 }
 
 static int find_argv(struct run *run, const struct run_request *request, struct strv *ret,
@@ -93,9 +117,9 @@ static int find_argv(struct run *run, const struct run_request *request, struct 
 	if (r < 0)
 		return r;
 	run->command = strdup(request->name);
-	r = run->command ? command_argv(&command, request->args, ret) : -ENOMEM;
+	r = run->command ? command_argv(&command, request->args, ret, err) : err_oom(err);
 	command_release(&command);
-	return r < 0 ? err_oom(err) : 0;
+	return r;
 }
 
 static int make_plan(struct run *run, const struct strv *argv, struct err *err)
@@ -208,7 +232,7 @@ static void error_json(const struct err *err, struct json *json)
 void run_json(const struct run *run, const struct err *err, struct json *json)
 {
 	json_begin_object(json, NULL);
-	json_add_string(json, "run", run->id);
+	json_add_string(json, "run", run->id[0] ? run->id : NULL);
 	json_add_string(json, "command", run->command);
 	if (err)
 		error_json(err, json);

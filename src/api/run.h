@@ -36,7 +36,7 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 int run_execute(struct run *run, const struct run_request *request, struct err *err);
 void run_release(struct run *run);
 
-/* The result of §"Results" as one JSON object; ERR when it could not be run. */
+/* The result as one JSON object; ERR when it could not be run. */
 void run_json(const struct run *run, const struct err *err, struct json *json);
 /* 125, 126 or 127, from what went wrong. */
 int run_error_status(const struct err *err);

@@ -23,7 +23,7 @@ enum err_code {
 struct err {
 	enum err_code code;
 	int errnum;         /* positive errno, 0 when none applies */
-	char message[1024]; /* one line, no trailing newline */
+	char message[1024]; /* one line as a rule; no trailing newline */
 	char hint[512];     /* what the user can do about it; may be empty */
 };
 

@@ -6,7 +6,7 @@
  * option found is handed, in order, to the verb's `set` callback as text.
  * Long options take `--name VALUE` and `--name=VALUE`, short ones `-n VALUE`
  * and `-nVALUE`, flags bundle (`-jx`). `--` ends the options. With
- * OPT_STOP_AT_OPERAND the first operand ends them as well.
+ * `stop_at_operand` the first operand ends them as well.
  */
 #pragma once
 #include <stdbool.h>
@@ -39,7 +39,7 @@ struct opt_args {
 
 typedef int opt_set_fn(const struct opt *opt, const char *value, void *data, struct err *err);
 
-/* ARGV[0] is the verb itself and skipped. Unknown and ambiguous options are
+/* ARGV[0] is the verb itself and skipped. Unknown options are
  * ERR_USAGE with a "did you mean"; unambiguous prefixes are not accepted. */
 int opt_parse(const struct opt_table *table, int argc, char **argv, opt_set_fn *set, void *data,
 	      struct opt_args *ret_args, struct err *err);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/run.h"
@@ -150,7 +151,11 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 	if (args->json)
 		status = emit(&text);
 	if (args->result_dir >= 0) {
-		r = file_replace(args->result_dir, args->result, text.data, text.len, 0666, &err);
+		mode_t mask = umask(0);
+
+		umask(mask);
+		r = file_replace(args->result_dir, args->result, text.data, text.len, 0666 & ~mask,
+				 &err);
 		if (r < 0) {
 			err_wrap(&err, r, "--result");
 			status = report(&err);

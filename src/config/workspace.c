@@ -141,6 +141,16 @@ static bool holds(const char *dir, const char *path)
 	return path_covers(dir, path) || (real_dir(path, &real) == 0 && path_covers(dir, real));
 }
 
+/* Is DIR, which is symlink-free, below PATH or what PATH points to? */
+static bool is_inside(const char *dir, const char *path)
+{
+	_cleanup_(freep) char *real = NULL;
+
+	if (!path)
+		return false;
+	return path_covers(path, dir) || (real_dir(path, &real) == 0 && path_covers(real, dir));
+}
+
 /* System directories lie near the root, also those that others are links to. */
 static bool is_near_root(const char *dir)
 {
@@ -160,6 +170,10 @@ static const char *refusal(const char *dir, const struct user *user)
 	if (holds(dir, user->home) ||
 	    (!str_eq(user->home, user->pw_home) && holds(dir, user->pw_home)))
 		return "it holds your whole home";
+	if (holds(dir, user->config_dir) || is_inside(dir, user->config_dir))
+		return "it holds your own configuration of pale";
+	if (holds(dir, user->state_dir) || is_inside(dir, user->state_dir))
+		return "it holds what pale remembers";
 	for (size_t i = 0; i < array_len(system_dirs); i++) {
 		const char *path = system_dirs[i];
 		char link[1];

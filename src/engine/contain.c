@@ -116,9 +116,16 @@ static int detach_mounts(const struct plan *plan, struct err *err)
 	return r < 0 ? err_sys(err, r, "detach from the host's mounts") : 0;
 }
 
-static int story(const struct plan *plan, int channel, int stdout_fd, struct err *err)
+/* Whoever ends the supervisor's process group must not end us with it: without
+ * a pid namespace nobody would be left to end the command. */
+static int leave_group(struct err *err)
 {
-	int r = keep_descriptors(channel, stdout_fd, err);
+	return setsid() < 0 ? err_sys(err, -errno, "leave the supervisor's session") : 0;
+}
+
+static int story(const struct plan *plan, struct err *err)
+{
+	int r = leave_group(err);
 
 	if (r == 0)
 		r = userns_enter(plan, CHANNEL, err);
@@ -152,7 +159,11 @@ _Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
 		.channel = CHANNEL,
 	};
 
-	if (story(plan, channel, stdout_fd, &failed.err) == 0)
+	if (keep_descriptors(channel, stdout_fd, &failed.err) < 0) {
+		(void)warden_send_report(channel, &failed);
+		_exit(1);
+	}
+	if (story(plan, &failed.err) == 0)
 		warden_run(&job);
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);

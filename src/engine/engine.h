@@ -3,7 +3,7 @@
  * engine - enforces a plan on this machine with the kernel's own interfaces.
  *
  * engine_run() is the supervisor: it clones the warden into new namespaces,
- * waits for its reports, passes signals on, and ends the run on time.
+ * passes signals on, ends the run on time, and takes the warden's report.
  */
 #pragma once
 
@@ -12,6 +12,6 @@ struct plan;
 struct result;
 
 /* Execute PLAN with our own stdin and stderr; the command's stdout is
- * STDOUT_FD. 0: the command was executed and *ret is filled. Else nothing was
+ * STDOUT_FD. ERR is not NULL. 0: the command was executed and *ret is filled. Else nothing was
  * executed and err says why. */
 int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struct err *err);

@@ -105,8 +105,6 @@ static int apply_bind(struct builder *b, const struct op *op, struct err *err)
 	_cleanup_(fd_closep) int mount = -1;
 
 	mount = source_mount(b, op, err);
-	if (mount == -ENOENT && op->flags & OP_OPTIONAL)
-		return 0;
 	return mount < 0 ? mount : attach(b, mount, op, err);
 }
 
@@ -208,13 +206,6 @@ static int apply_aux(struct builder *b, const struct op *op, struct err *err)
 		return err_sys(err, -errno, "make an empty file");
 	fd_close(fd);
 	return 0;
-}
-
-static int apply_dir(struct builder *b, const struct op *op, struct err *err)
-{
-	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_DIR, op->mode);
-
-	return fd < 0 ? err_sys(err, fd, "make %s", op->dst) : 0;
 }
 
 static int apply_symlink(struct builder *b, const struct op *op, struct err *err)
@@ -412,14 +403,11 @@ static int apply_overlay(struct builder *b, const struct op *op, struct err *err
 typedef int apply_fn(struct builder *b, const struct op *op, struct err *err);
 
 static apply_fn *const appliers[OP_KIND_COUNT_] = {
-	[OP_ROOT] = apply_root,         [OP_ROOT_BIND] = apply_root_bind,
-	[OP_TMPFS] = apply_tmpfs,       [OP_AUX] = apply_aux,
-	[OP_DIR] = apply_dir,           [OP_SYMLINK] = apply_symlink,
-	[OP_BIND] = apply_bind,         [OP_PRIVATE] = apply_private,
-	[OP_OVERLAY] = apply_overlay,   [OP_PIN] = apply_pin,
-	[OP_HIDE] = apply_hide,         [OP_PROC] = apply_proc,
-	[OP_DEVICE] = apply_device,     [OP_DEVPTS] = apply_devpts,
-	[OP_READONLY] = apply_readonly,
+	[OP_ROOT] = apply_root,       [OP_ROOT_BIND] = apply_root_bind, [OP_TMPFS] = apply_tmpfs,
+	[OP_AUX] = apply_aux,         [OP_SYMLINK] = apply_symlink,     [OP_BIND] = apply_bind,
+	[OP_PRIVATE] = apply_private, [OP_OVERLAY] = apply_overlay,     [OP_PIN] = apply_pin,
+	[OP_HIDE] = apply_hide,       [OP_PROC] = apply_proc,           [OP_DEVICE] = apply_device,
+	[OP_DEVPTS] = apply_devpts,   [OP_READONLY] = apply_readonly,
 };
 
 int builder_apply(struct builder *b, const struct op *op, struct err *err)

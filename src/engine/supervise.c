@@ -50,23 +50,19 @@ struct supervisor {
 
 /* 0, 1 and 2 must be taken, or a descriptor of ours would become the
  * command's stdin. A folder among them would lead out of the sandbox. */
-static int hold_stdio(struct err *err)
+static int check_stdio(struct err *err)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
 
-		if (fstat(fd, &st) == 0) {
-			if (!S_ISDIR(st.st_mode))
-				continue;
-			return err_hint(
-				err,
-				err_set(err, ERR_USAGE, -EISDIR,
-					"descriptor %d is a folder: it would lead out of the sandbox",
-					fd),
-				"redirect it from or to a file, a pipe or /dev/null");
+		if (fstat(fd, &st) < 0)
+			return err_sys(err, -errno, "descriptor %d", fd);
+		if (S_ISDIR(st.st_mode)) {
+			err_set(err, ERR_USAGE, -EISDIR,
+				"descriptor %d is a folder: it would lead out of the sandbox", fd);
+			return err_hint(err, -EISDIR,
+					"redirect it from or to a file, a pipe or /dev/null");
 		}
-		if (open("/dev/null", O_RDWR) != fd)
-			return err_set(err, ERR_SYSTEM, -EBADF, "descriptor %d is closed", fd);
 	}
 	return 0;
 }
@@ -111,8 +107,12 @@ static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
 		return err_sys(err, -errno, "socketpair");
 	s->channel = pair[0];
 	/* Without a pid namespace, orphans of a killed warden come to us. */
-	if (!(s->plan->namespaces & CLONE_NEWPID))
-		prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (!(s->plan->namespaces & CLONE_NEWPID) &&
+	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+		r = err_sys(err, -errno, "become a subreaper");
+		fd_close(pair[1]);
+		return r;
+	}
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
@@ -225,7 +225,7 @@ static void collect(struct supervisor *s, struct result *ret)
 	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
 	if (!(s->plan->namespaces & CLONE_NEWPID))
-		tree_kill(TREE_END_MS);
+		(void)tree_kill(TREE_END_MS);
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
 		.memory_peak = USAGE_UNKNOWN,
@@ -261,7 +261,7 @@ int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struc
 	if (plan->timeout_ms != UINT64_MAX)
 		s.deadline_ns = s.started_ns + plan->timeout_ms * 1000000;
 
-	r = hold_stdio(err);
+	r = check_stdio(err);
 	if (r == 0)
 		r = catch_signals(&s, err);
 	if (r == 0)

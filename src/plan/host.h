@@ -56,7 +56,8 @@ struct site {
 	size_t toolchains_len;
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
-	struct strv env; /* the caller's environment */
+	struct site_path own[2]; /* the user's configuration and state of pale */
+	struct strv env;         /* the caller's environment */
 };
 
 /* Looks up every path of SPEC. A rule inside the workspace that leads out of

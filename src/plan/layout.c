@@ -18,6 +18,7 @@
 #include "plan/op.h"
 #include "plan/place.h"
 #include "plan/toolchains.h"
+#include "policy/rule-set.h"
 #include "policy/spec.h"
 
 struct layout {
@@ -50,27 +51,6 @@ static bool is_kernel_path(const char *path)
 	return path_covers("/proc", path) || path_covers("/dev", path) || path_covers("/sys", path);
 }
 
-/* Sorted, and without those that another one covers. */
-static void drop_covered(struct strv *paths)
-{
-	size_t kept = 0;
-
-	strv_sort_unique(paths);
-	for (size_t i = 0; i < paths->len; i++) {
-		bool covered = false;
-
-		for (size_t k = 0; k < kept && !covered; k++)
-			covered = path_covers(paths->items[k], paths->items[i]);
-		if (covered)
-			free(paths->items[i]);
-		else
-			paths->items[kept++] = paths->items[i];
-	}
-	paths->len = kept;
-	if (paths->items)
-		paths->items[kept] = NULL;
-}
-
 static int collect_hidden(struct layout *l, struct err *err)
 {
 	const struct strv *rules = &l->spec->paths_hidden;
@@ -85,10 +65,32 @@ static int collect_hidden(struct layout *l, struct err *err)
 					err_set(err, ERR_CONFIG, -EINVAL,
 						"paths_hidden = \"/\" leaves nothing to run"),
 					"use filesystem = \"none\"");
-		if (strv_add(&l->hidden, at->real) < 0 || strv_add(&l->hidden, at->path) < 0)
+		if (strv_add(&l->hidden, at->real) < 0)
 			return err_oom(err);
 	}
-	drop_covered(&l->hidden);
+	for (size_t i = 0; i < array_len(l->site->own); i++)
+		if (l->site->own[i].type != SITE_ABSENT &&
+		    strv_add(&l->hidden, l->site->own[i].real) < 0)
+			return err_oom(err);
+	rules_normalize(&l->hidden, path_covers);
+	return 0;
+}
+
+/* What does not exist cannot be hidden, and must not be made by the command. */
+static int check_own(const struct layout *l, struct err *err)
+{
+	for (size_t i = 0; i < array_len(l->site->own) && !l->write_root; i++) {
+		const struct site_path *own = &l->site->own[i];
+		const struct place *at = own->path ? places_at(&l->places, own->path) : NULL;
+
+		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE)
+			continue;
+		err_set(err, ERR_POLICY, -EPERM,
+			"%s is writable, and pale's own %s would be made there", at->dst,
+			own->path);
+		return err_hint(err, -EPERM, "make it first, so that it can be hidden: mkdir -p %s",
+				own->path);
+	}
 	return 0;
 }
 
@@ -268,7 +270,7 @@ static int hide_all(struct layout *l)
 	for (size_t i = 0; i < l->hidden.len && r == 0; i++)
 		r = hide_everywhere(l, l->hidden.items[i]);
 	strv_sort_unique(&l->pins);
-	drop_covered(&l->hides);
+	rules_normalize(&l->hides, path_covers);
 	return r;
 }
 
@@ -449,6 +451,8 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	if (r == 0) {
 		places_settle(&l.places, &l.hidden);
 		r = check_ephemeral(&l, err);
+		if (r == 0)
+			r = check_own(&l, err);
 	}
 	if (r == 0 && (hide_all(&l) < 0 || emit(&l) < 0))
 		r = err_oom(err);

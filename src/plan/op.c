@@ -13,7 +13,6 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_ROOT_BIND] = "root-bind",
 	[OP_TMPFS] = "tmpfs",
 	[OP_AUX] = "aux",
-	[OP_DIR] = "dir",
 	[OP_SYMLINK] = "symlink",
 	[OP_BIND] = "bind",
 	[OP_PRIVATE] = "private",

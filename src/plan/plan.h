@@ -25,7 +25,6 @@ enum op_kind {
 	OP_ROOT_BIND,    /* the host's root becomes the root */
 	OP_TMPFS,        /* a tmpfs of its own at `dst`, `size` bytes, with `mode` */
 	OP_AUX,          /* our own folder: what hides, and the layers of overlays */
-	OP_DIR,          /* a folder `dst` with `mode` */
 	OP_SYMLINK,      /* `dst` -> `src` */
 	OP_BIND,         /* the host's `src` at `dst` */
 	OP_PRIVATE,      /* a writable folder of the root's own tmpfs, with `mode` */

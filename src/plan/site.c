@@ -105,6 +105,26 @@ static int add_rules(struct site *site, const struct strv *rules, enum follow fo
 	return 0;
 }
 
+/* Where policy comes from: hidden from every command, whatever else it sees. */
+static int add_own(struct site *site, const struct user *user, struct err *err)
+{
+	const char *const dirs[] = {user->config_dir, user->state_dir};
+
+	for (size_t i = 0; i < array_len(dirs); i++) {
+		int r;
+
+		if (!dirs[i])
+			continue;
+		site->own[i].path = strdup(dirs[i]);
+		if (!site->own[i].path)
+			return err_oom(err);
+		r = probe_path(site->workspace, FOLLOW_ANYWHERE, &site->own[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int add_toolchains(struct site *site, struct err *err)
 {
 	_cleanup_(fd_closep) int home = -1;
@@ -160,6 +180,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	if (r == 0)
 		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
 	if (r == 0)
+		r = add_own(site, user, err);
+	if (r == 0)
 		r = add_toolchains(site, err);
 	return r;
 }
@@ -178,12 +200,17 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 	return 0;
 }
 
-static void release_paths(struct site_path *paths, size_t len)
+static void release_names(struct site_path *paths, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		free(paths[i].path);
 		free(paths[i].real);
 	}
+}
+
+static void release_paths(struct site_path *paths, size_t len)
+{
+	release_names(paths, len);
 	free(paths);
 }
 
@@ -196,6 +223,7 @@ void site_release(struct site *site)
 	free(site->user_name);
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);
+	release_names(site->own, array_len(site->own));
 	strv_release(&site->env);
 	*site = (struct site){0};
 }

@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "config/value.h"
 #include "policy/draft.h"
+#include "policy/lattice.h"
+#include "policy/trust.h"
 
 static const struct key *key_of(const char *path)
 {
@@ -277,6 +279,24 @@ static int env_set(struct strv *env, const char *name, size_t len, const char *v
 }
 
 /* Tables merge per key: the farthest layer first, so that closer ones win. */
+/* 1: variables of the workspace file hold. Beyond the workspace ceiling, where
+ * LD_PRELOAD and the like could reach something, they do only if the file's
+ * wishes were trusted, these among them: a wider option is no consent. */
+static int workspace_may_set(const struct draft *draft, struct err *err)
+{
+	const struct workspace workspace = {.root = (char *)draft->root};
+	_cleanup_(trust_ask_release) struct trust_ask ask = {0};
+	_cleanup_(spec_release) struct spec ceiling = {0};
+	int r = trust_ceiling(draft->root, &ceiling, err);
+
+	if (r < 0)
+		return r;
+	if ((spec_excess(&draft->out->spec, &ceiling) & ~DIM_BIT(DIM_CACHES)) == 0)
+		return 1;
+	r = trust_ask_compute(draft->config, &workspace, draft->user, &ask, err);
+	return r < 0 ? r : ask.len > 0;
+}
+
 static int resolve_env_set(struct draft *draft, const struct ask *ask, struct err *err)
 {
 	const char *const path[] = {"sandbox", "env", "set", NULL};
@@ -286,9 +306,14 @@ static int resolve_env_set(struct draft *draft, const struct ask *ask, struct er
 	for (int layer = 0; layer < LAYER_COUNT_; layer++) {
 		if (!config_get_at(draft->config, layer, path, &s))
 			continue;
-		/* Without a boundary, LD_PRELOAD and the like would act on the host. */
-		if (layer == LAYER_WORKSPACE && !spec_is_confined(&draft->out->spec))
-			continue;
+		if (layer == LAYER_WORKSPACE) {
+			int r = workspace_may_set(draft, err);
+
+			if (r < 0)
+				return r;
+			if (r == 0)
+				continue;
+		}
 		for (const struct toml_entry *e = s.value->table.first; e; e = e->next)
 			if (env_set(env, e->key, e->key_len, e->value->string.bytes) < 0)
 				return err_oom(err);

@@ -339,16 +339,39 @@ static int digest(const struct survey *s, char hex[SHA256_HEX])
 	return 0;
 }
 
+/* Variables can make a program do anything (LD_PRELOAD, GIT_SSH_COMMAND), which
+ * matters as soon as one runs with more than the ceiling. */
+static int survey_env_set(struct survey *s)
+{
+	const char *const path[] = {"sandbox", "env", "set", NULL};
+	struct setting setting;
+	int r = 0;
+
+	if (!config_get_at(s->config, LAYER_WORKSPACE, path, &setting))
+		return 0;
+	for (const struct toml_entry *e = setting.value->table.first; e && r == 0; e = e->next) {
+		const char *const name[] = {"sandbox", "env", "set", e->key, NULL};
+
+		r = add_item(s, name, e->value, "set in all of these");
+	}
+	return r;
+}
+
+int trust_ceiling(const char *workspace_root, struct spec *ret, struct err *err)
+{
+	spec_init_bottom(ret);
+	ret->filesystem = FILESYSTEM_WORKSPACE_ONLY;
+	ret->workspace = strdup(workspace_root);
+	return ret->workspace ? 0 : err_oom(err);
+}
+
 static int run_survey(struct survey *s)
 {
 	int r;
 
-	spec_init_bottom(&s->ceiling);
-	s->ceiling.filesystem = FILESYSTEM_WORKSPACE_ONLY;
-	s->ceiling.workspace = strdup(s->workspace->root);
-	if (!s->ceiling.workspace)
-		return err_oom(s->err);
-	r = presets_check_names(s->config, s->err);
+	r = trust_ceiling(s->workspace->root, &s->ceiling, s->err);
+	if (r == 0)
+		r = presets_check_names(s->config, s->err);
 	if (r == 0)
 		r = survey_choices(s);
 	if (r == 0)
@@ -359,6 +382,8 @@ static int run_survey(struct survey *s)
 		r = survey_all(s, "presets", survey_preset);
 	if (r == 0)
 		r = survey_all(s, "commands", survey_command);
+	if (r == 0 && s->ask->len > 0)
+		r = survey_env_set(s);
 	if (r < 0)
 		return r;
 	if (s->ask->len > 0)

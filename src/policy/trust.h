@@ -26,6 +26,9 @@ int trust_ask_compute(const struct config *config, const struct workspace *works
 		      const struct user *user, struct trust_ask *ret, struct err *err);
 void trust_ask_release(struct trust_ask *ask);
 
+/* The loosest that a workspace file may ask for without trust. */
+int trust_ceiling(const char *workspace_root, struct spec *ret, struct err *err);
+
 int trust_read(const struct trust_ask *ask, const struct workspace *workspace,
 	       enum trust_state *ret_state, struct err *err);
 /* Store the digest in the workspace's state directory (0700, file 0600). */

@@ -25,8 +25,11 @@ int warden_receive_report(int channel, struct warden_report *ret)
 {
 	ssize_t n = recv(channel, ret, sizeof(*ret), MSG_TRUNC);
 
+	/* Said once when the warden left orders unread; its reports come after. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recv(channel, ret, sizeof(*ret), MSG_TRUNC);
 	if (n < 0)
-		return errno == ECONNRESET ? -EPIPE : -errno;
+		return -errno;
 	if (n == 0)
 		return -EPIPE;
 	if (ret->kind > WARDEN_EXITED ||

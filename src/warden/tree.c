@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "warden/tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,46 +16,66 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-/* The children of PID as the kernel lists them, in a bounded buffer: what does
- * not fit is met in the next round. */
-static size_t list_children(pid_t pid, char *buf, size_t size)
+enum { DEPTH_MAX = 64 };
+
+static int signal_below(pid_t pid, int sig, unsigned depth);
+
+static int signal_child(pid_t child, int sig, unsigned depth)
 {
-	char path[64];
-	_cleanup_(fd_closep) int fd = -1;
+	int count = 1 + signal_below(child, sig, depth + 1);
+
+	(void)kill(child, sig);
+	return count;
+}
+
+/* The children of one thread, as the kernel lists them: numbers and blanks. A
+ * process that ends meanwhile stays listed until it is reaped. */
+static int signal_listed(int fd, int sig, unsigned depth)
+{
+	char buf[4096];
+	int count = 0;
+	long child = 0;
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, buf, size - 1);
-	if (n <= 0)
-		return 0;
-	if ((size_t)n == size - 1)
-		while (n > 0 && buf[n - 1] != ' ')
-			n--; /* the last number may be cut */
-	buf[n] = '\0';
-	return (size_t)n;
+	while ((n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] >= '0' && buf[i] <= '9') {
+				child = child * 10 + (buf[i] - '0');
+				continue;
+			}
+			if (child > 0)
+				count += signal_child((pid_t)child, sig, depth);
+			child = 0;
+		}
+	}
+	return count;
 }
 
 static int signal_below(pid_t pid, int sig, unsigned depth)
 {
-	char buf[1024];
+	char path[64];
+	struct dirent *thread;
 	int count = 0;
-	char *next = buf;
+	DIR *threads;
 
-	if (depth > 64 || !list_children(pid, buf, sizeof(buf)))
+	if (depth > DEPTH_MAX)
 		return 0;
-	for (;;) {
-		char *end;
-		long child = strtol(next, &end, 10);
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	threads = opendir(path);
+	if (!threads)
+		return 0;
+	while ((thread = readdir(threads))) {
+		_cleanup_(fd_closep) int fd = -1;
 
-		if (end == next || child <= 0)
-			return count;
-		count += 1 + signal_below((pid_t)child, sig, depth + 1);
-		(void)kill((pid_t)child, sig);
-		next = end;
+		if (thread->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, thread->d_name);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd >= 0)
+			count += signal_listed(fd, sig, depth);
 	}
+	closedir(threads);
+	return count;
 }
 
 int tree_signal(int sig)
@@ -61,18 +83,18 @@ int tree_signal(int sig)
 	return signal_below(getpid(), sig, 0);
 }
 
-void tree_kill(unsigned ms)
+bool tree_kill(unsigned ms)
 {
 	uint64_t end = clock_mono_ns() + (uint64_t)ms * 1000000;
 	const struct timespec pause = {.tv_nsec = 500000};
 
 	do {
-		int left = tree_signal(SIGKILL);
-
+		(void)tree_signal(SIGKILL);
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (left == 0 && waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
-			return;
+		if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
+			return true;
 		nanosleep(&pause, NULL);
 	} while (clock_mono_ns() < end);
+	return false;
 }

@@ -87,10 +87,10 @@ static void signal_everybody(const struct warden_job *job, int sig)
 
 _Noreturn static void end_run(const struct warden_job *job, int status)
 {
-	if (!job->owns_pidns) {
-		/* Before the report: it says that nothing of the run is left. */
-		tree_kill(END_OF_TREE_MS);
-	}
+	/* Before the report: it says that nothing of the run is left. What the
+	 * kernel cannot end is the supervisor's to try again. */
+	if (!job->owns_pidns)
+		(void)tree_kill(END_OF_TREE_MS);
 	if (status >= 0) {
 		struct warden_report report = {.kind = WARDEN_EXITED, .status = status};
 
