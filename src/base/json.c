@@ -18,7 +18,7 @@ static void put(struct json *j, const char *text)
 	put_bytes(j, text, strlen(text));
 }
 
-static void put_escape(struct json *j, unsigned char c)
+static void put_escape(struct json *j, uint32_t c)
 {
 	static const char *const names[0x20] = {
 		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r",
@@ -32,10 +32,13 @@ static void put_escape(struct json *j, unsigned char c)
 		j->error = str_appendf(j->out, "\\u%04x", c);
 }
 
-/* DEL is escaped too: JSON need not, but a terminal is better off. */
+/* More than JSON asks for: what a terminal obeys (DEL, C1) and what changes the
+ * order or shape of text that a person reads (marks of width and direction). */
 static bool is_special(uint32_t c)
 {
-	return c < 0x20 || c == '"' || c == '\\' || c == 0x7f;
+	return c < 0x20 || c == '"' || c == '\\' || (c >= 0x7f && c < 0xa0) || c == 0xad ||
+	       c == 0x61c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
 static void put_quoted(struct json *j, const char *text)
@@ -55,8 +58,9 @@ static void put_quoted(struct json *j, const char *text)
 		if (n == 0)
 			put(j, "\xef\xbf\xbd");
 		else
-			put_escape(j, (unsigned char)c);
-		plain = ++i;
+			put_escape(j, c);
+		i += n ? n : 1;
+		plain = i;
 	}
 	put_bytes(j, text + plain, i - plain);
 	put(j, "\"");

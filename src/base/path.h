@@ -14,6 +14,12 @@
 struct err;
 struct str;
 
+/* Which file it was when it was looked at; all zero: any. */
+struct file_id {
+	dev_t dev;
+	ino_t ino;
+};
+
 /* openat2 RELATIVE beneath DIRFD: no "..", absolute or magic link leads
  * outside. FLAGS as open(2), O_CLOEXEC added. Works for paths longer than
  * PATH_MAX by descending in steps, each beneath the one before it only when

@@ -119,9 +119,13 @@ static int open_result_dir(struct run_args *args, struct err *err)
 	dir = slash ? strndup(args->result, (size_t)(slash - args->result) + 1) : strdup(".");
 	if (!dir)
 		return err_oom(err);
-	args->result_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* A relative name may lie in the workspace, where links are anybody's. */
+	args->result_dir = dir[0] == '/'
+				   ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
 	if (args->result_dir < 0)
-		return err_sys(err, -errno, "--result: cannot open %s", dir);
+		return err_sys(err, dir[0] == '/' ? -errno : args->result_dir,
+			       "--result: cannot open %s", dir);
 	args->result += slash ? slash - args->result + 1 : 0;
 	if (!*args->result)
 		return err_set(err, ERR_USAGE, -EISDIR, "--result: %s is a folder", dir);

@@ -153,10 +153,11 @@ int args_parse(enum verb_id id, int argc, char **argv, struct args *ret, struct 
 
 /* Several lines stay several lines; what could confuse a terminal is escaped,
  * since messages quote file names and the text of configuration files. */
-static void put_lines(struct str *out, const char *text, const char *indent)
+/* Only lists that pale made itself have lines: anything else may quote a file. */
+static void put_lines(struct str *out, const char *text, const char *indent, bool has_lines)
 {
 	while (*text) {
-		size_t len = strcspn(text, "\n");
+		size_t len = has_lines ? strcspn(text, "\n") : strlen(text);
 
 		str_append_escaped(out, text, len);
 		str_append_char(out, '\n');
@@ -173,10 +174,11 @@ int report(const struct err *err)
 	_cleanup_(str_release) struct str out = {0};
 
 	str_append(&out, color ? "\033[31mpale:\033[0m " : "pale: ");
-	put_lines(&out, *err->message ? err->message : strerror(err->errnum), "  ");
+	put_lines(&out, *err->message ? err->message : strerror(err->errnum), "  ",
+		  err->code == ERR_TRUST);
 	if (*err->hint) {
 		str_append(&out, color ? "  \033[2mhint:\033[0m " : "  hint: ");
-		put_lines(&out, err->hint, "        ");
+		put_lines(&out, err->hint, "        ", false);
 	}
 	fd_write_all(2, str_text(&out), out.len);
 	return err->code == ERR_USAGE ? STATUS_USAGE : STATUS_ERROR;

@@ -195,7 +195,15 @@ static int refuse(const char *dir, const char *why, struct err *err)
 struct walk {
 	const struct user *user;
 	char *dir; /* where we are */
+	uid_t cwd_owner;
 };
+
+/* Root works in the checkouts of others: there it is the cwd's owner's. */
+static bool is_owned_by_us(const struct walk *w, const struct stat *st)
+{
+	return st->st_uid == 0 || st->st_uid == w->user->uid ||
+	       (w->user->uid == 0 && st->st_uid == w->cwd_owner);
+}
 
 /* 1: NAME is in the folder and that can be a workspace. A pale.toml in one that
  * cannot is an error if it is ours or root's. */
@@ -212,6 +220,8 @@ static int walk_has(struct walk *w, int fd, const char *name, struct err *err)
 		err_sys(err, r, "look for %s in %s", name, w->dir);
 		return err_hint(err, r, "use --workspace DIR");
 	}
+	if (strcmp(name, ".git") == 0 && !is_owned_by_us(w, &st))
+		return 0; /* anybody can put one into a shared folder */
 	why = refusal(w->dir, w->user);
 	if (!why)
 		return 1;
@@ -242,10 +252,14 @@ static int walk_up(const char *cwd, const struct user *user, char **ret_root, st
 	_cleanup_(freep) char *dir = strdup(cwd);
 	struct walk w = {.user = user, .dir = dir};
 	const char *why;
+	struct stat st;
 	int r;
 
 	if (!dir)
 		return err_oom(err);
+	if (stat(cwd, &st) < 0)
+		return err_sys(err, -errno, "stat %s", cwd);
+	w.cwd_owner = st.st_uid;
 	for (;;) {
 		char *slash;
 

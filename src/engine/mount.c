@@ -37,13 +37,29 @@ static unsigned long long op_attrs(const struct op *op)
 /* Set attributes without losing those that the source is locked to. */
 static int set_attrs(int mount, unsigned long long attrs, int userns, unsigned flags)
 {
-	struct mount_attr attr = {.attr_set = attrs};
+	/* Private: what is mounted on it must not appear on the host. */
+	struct mount_attr attr = {.attr_set = attrs, .propagation = SYS_MS_PRIVATE};
 
 	if (userns >= 0) {
 		attr.attr_set |= MOUNT_ATTR_IDMAP;
 		attr.userns_fd = (uint64_t)userns;
 	}
 	return sys_mount_setattr(mount, flags, &attr);
+}
+
+/* The plan was made for a certain file: its owner, its type, its place. */
+static int check_identity(int source, const struct op *op, struct err *err)
+{
+	struct stat st;
+
+	if (op->id.ino == 0)
+		return 0;
+	if (fstat(source, &st) < 0)
+		return err_sys(err, -errno, "stat %s", op->src);
+	if (st.st_dev != op->id.dev || st.st_ino != op->id.ino)
+		return err_set(err, ERR_SYSTEM, -ESTALE,
+			       "%s was replaced while the run was prepared", op->src);
+	return 0;
 }
 
 int mount_clone(int host, const struct op *op, int userns, struct err *err)
@@ -55,6 +71,9 @@ int mount_clone(int host, const struct op *op, int userns, struct err *err)
 	source = path_open_nolink(host, op->src + 1, O_PATH | O_NOFOLLOW, 0);
 	if (source < 0)
 		return err_sys(err, source, "open %s", op->src);
+	r = check_identity(source, op, err);
+	if (r < 0)
+		return r;
 	mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | SYS_AT_RECURSIVE);
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of %s", op->src);
@@ -308,9 +327,14 @@ static int apply_proc(struct builder *b, const struct op *op, struct err *err)
 static int apply_device(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int mount = sys_open_tree(AT_FDCWD, op->dst, OPEN_TREE_CLONE);
+	int r;
 
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of %s", op->dst);
+	/* A device can be written on a read-only mount; its inode cannot. */
+	r = set_attrs(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1, 0);
+	if (r < 0)
+		return err_sys(err, r, "set the mount flags of %s", op->dst);
 	return attach(b, mount, op, err);
 }
 

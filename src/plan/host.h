@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/path.h"
 #include "base/str.h"
 
 struct err;
@@ -41,6 +42,7 @@ struct site_path {
 	char *path; /* as in the spec */
 	char *real; /* symlink-free; NULL when absent */
 	enum site_type type;
+	struct file_id id;
 };
 
 /* Where the run takes place. */
@@ -48,6 +50,7 @@ struct site {
 	char *workspace;
 	uid_t workspace_uid;
 	gid_t workspace_gid;
+	struct file_id workspace_id;
 	char *cwd;
 	char *home;                   /* as it is called; NULL: unknown */
 	char *home_real;              /* without links; like home when it does not exist */

@@ -94,13 +94,25 @@ static int check_own(const struct layout *l, struct err *err)
 	return 0;
 }
 
+/* By the name that the rule gives: hidden beats it, wherever that leads. */
+static bool is_hidden_by_name(const struct layout *l, const char *path)
+{
+	for (size_t i = 0; i < l->spec->paths_hidden.len; i++)
+		if (path_covers(l->spec->paths_hidden.items[i], path))
+			return true;
+	return false;
+}
+
 static int add_rules(struct layout *l, const struct strv *rules, enum access access,
 		     struct err *err)
 {
 	for (size_t i = 0; i < rules->len; i++) {
 		const struct site_path *at = find_site(l->site, rules->items[i]);
-		struct place place = {.dst = at->real, .src = at->real, .access = access};
+		struct place place = {
+			.dst = at->real, .src = at->real, .access = access, .id = at->id};
 
+		if (is_hidden_by_name(l, at->path))
+			continue;
 		if (at->type == SITE_ABSENT && access == ACCESS_READ)
 			continue; /* nothing there to read */
 		if (at->type == SITE_ABSENT)
@@ -127,7 +139,8 @@ static int add_workspace(struct layout *l)
 	struct place place = {.dst = l->site->workspace,
 			      .src = l->site->workspace,
 			      .flags = OP_IDMAP,
-			      .access = ACCESS_READ};
+			      .access = ACCESS_READ,
+			      .id = l->site->workspace_id};
 
 	if (l->spec->filesystem == FILESYSTEM_NONE)
 		return 0;
@@ -195,6 +208,7 @@ static int add_home(struct layout *l)
 	for (size_t i = 0; i < site->toolchains_len && r == 0; i++)
 		r = places_add(&l->places, (struct place){.dst = site->toolchains[i].path,
 							  .src = site->toolchains[i].real,
+							  .id = site->toolchains[i].id,
 							  .access = ACCESS_READ,
 							  .flags = OP_IDMAP});
 	return r < 0 ? r : add_private(l, site->home_real, 0700);
@@ -317,11 +331,14 @@ static int emit_place(struct layout *l, const struct place *place, const struct 
 			       ? plan_add_tmpfs(plan, place->dst, l->spec->tmpfs, place->mode)
 			       : plan_add_mode(plan, OP_PRIVATE, place->dst, place->mode);
 	case ACCESS_READ:
-		return plan_add(plan, OP_BIND, place->src, place->dst, place->flags | OP_RDONLY);
+		return plan_add_bind(plan, OP_BIND, place->src, place->dst,
+				     place->flags | OP_RDONLY, place->id);
 	case ACCESS_OVERLAY:
-		return plan_add(plan, OP_OVERLAY, place->src, place->dst, place->flags);
+		return plan_add_bind(plan, OP_OVERLAY, place->src, place->dst, place->flags,
+				     place->id);
 	case ACCESS_WRITE:
-		return plan_add(plan, OP_BIND, place->src, place->dst, place->flags);
+		return plan_add_bind(plan, OP_BIND, place->src, place->dst, place->flags,
+				     place->id);
 	}
 	return -EINVAL;
 }

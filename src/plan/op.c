@@ -88,6 +88,12 @@ int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *
 	return add(plan, (struct op){.kind = kind, .flags = flags}, src, dst);
 }
 
+int plan_add_bind(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
+		  unsigned flags, struct file_id id)
+{
+	return add(plan, (struct op){.kind = kind, .flags = flags, .id = id}, src, dst);
+}
+
 int plan_add_tmpfs_root(struct plan *plan, uint64_t size)
 {
 	return add(plan, (struct op){.kind = OP_ROOT, .size = size, .mode = 0755}, NULL, "/");

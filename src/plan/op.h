@@ -6,6 +6,8 @@
 /* Strings are copied. 0 or -ENOMEM. */
 int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
 	     unsigned flags);
+int plan_add_bind(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
+		  unsigned flags, struct file_id id);
 int plan_add_tmpfs_root(struct plan *plan, uint64_t size);
 int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "base/path.h"
 #include "base/str.h"
 
 /* Tight to loose. */
@@ -27,6 +28,7 @@ struct place {
 	enum access access;
 	unsigned flags; /* OP_IDMAP, OP_FILE */
 	mode_t mode;    /* when private */
+	struct file_id id;
 	bool is_root;   /* the host's "/": there before all others */
 	bool is_system; /* shown to everybody */
 };

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/str.h"
 
 struct err;
@@ -60,6 +61,7 @@ struct op {
 	unsigned flags;
 	char *src;
 	char *dst;
+	struct file_id id; /* of `src`: another file there now is not mounted */
 	uint64_t size;
 	mode_t mode;
 };

@@ -14,9 +14,10 @@
 #include "plan/toolchains.h"
 #include "policy/spec.h"
 
-/* Whether links may lead out of the workspace: what hides may, what opens may
- * not, or a cloned link would open what it points at. */
-enum follow { FOLLOW_ANYWHERE, FOLLOW_WITHIN_WORKSPACE };
+/* Whether a rule may lead through links. What hides may lead anywhere. What opens
+ * may not lead out of the workspace, or a cloned link would open what it points
+ * at; nor through a link that somebody like the command could have made. */
+enum follow { FOLLOW_ANYWHERE, FOLLOW_WITH_CARE };
 
 static int probe_fd(int fd, struct site_path *ret, struct err *err)
 {
@@ -29,6 +30,7 @@ static int probe_fd(int fd, struct site_path *ret, struct err *err)
 	if (r < 0)
 		return err_sys(err, r, "name of %s", ret->path);
 	ret->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
+	ret->id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	return 0;
 }
 
@@ -37,33 +39,84 @@ static bool is_absent(int r)
 	return r == -ENOENT || r == -ENOTDIR;
 }
 
+static int open_in_workspace(const char *workspace, const char *path, struct err *err)
+{
+	_cleanup_(fd_closep) int base = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *relative = path + strlen(workspace);
+	int fd;
+
+	if (base < 0)
+		return err_sys(err, -errno, "open %s", workspace);
+	relative += *relative == '/';
+	fd = path_open_beneath(base, *relative ? relative : ".", O_PATH, 0);
+	if (fd != -EXDEV)
+		return fd;
+	return err_hint(
+		err, err_set(err, ERR_POLICY, fd, "%s leads out of the workspace by a link", path),
+		"name the path that it leads to; outside of the workspace that takes trust");
+}
+
+/* The system's own links, such as /var/run: root's, and near the root. */
+static bool is_system_link(const char *path, const struct stat *st)
+{
+	unsigned depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return st->st_uid == 0 && depth <= 2;
+}
+
+static int check_links(const char *path, struct err *err)
+{
+	_cleanup_(freep) char *part = strdup(path);
+
+	if (!part)
+		return err_oom(err);
+	for (char *slash = part; slash;) {
+		struct stat st;
+
+		slash = strchr(slash + 1, '/');
+		if (slash)
+			*slash = '\0';
+		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode) && !is_system_link(part, &st))
+			return err_hint(err,
+					err_set(err, ERR_POLICY, -ELOOP,
+						"%s leads through the link %s", path, part),
+					"name the path that it leads to: links can be moved");
+		if (slash)
+			*slash = '/';
+	}
+	return 0;
+}
+
+static int open_anywhere(const char *path, enum follow follow, struct err *err)
+{
+	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int r = follow == FOLLOW_WITH_CARE ? check_links(path, err) : 0;
+
+	if (r < 0)
+		return r;
+	if (root < 0)
+		return err_sys(err, -errno, "open /");
+	return path_open_in_root(root, path[1] ? path + 1 : ".", O_PATH, 0);
+}
+
 /* RET->path is set. A path that is absent is no error here: the plan decides
  * what its rule is worth then. What is to be hidden and out of the caller's
  * reach anyway counts as absent. */
 static int probe_path(const char *workspace, enum follow follow, struct site_path *ret,
 		      struct err *err)
 {
-	_cleanup_(fd_closep) int base = -1;
 	_cleanup_(fd_closep) int fd = -1;
 
-	if (follow == FOLLOW_WITHIN_WORKSPACE && path_covers(workspace, ret->path)) {
-		const char *relative = ret->path + strlen(workspace);
-
-		base = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (base < 0)
-			return err_sys(err, -errno, "open %s", workspace);
-		relative += *relative == '/';
-		fd = path_open_beneath(base, *relative ? relative : ".", O_PATH, 0);
-		if (fd == -EXDEV)
-			return err_set(err, ERR_POLICY, fd,
-				       "%s leads out of the workspace by a link", ret->path);
-	} else {
-		fd = open(ret->path, O_PATH | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
+	if (follow == FOLLOW_WITH_CARE && path_covers(workspace, ret->path))
+		fd = open_in_workspace(workspace, ret->path, err);
+	else
+		fd = open_anywhere(ret->path, follow, err);
 	if (is_absent(fd) || (fd == -EACCES && follow == FOLLOW_ANYWHERE))
 		return 0;
+	if (fd == -EXDEV || (fd == -ELOOP && follow == FOLLOW_WITH_CARE))
+		return fd;
 	if (fd < 0)
 		return err_sys(err, fd, "open %s", ret->path);
 	return probe_fd(fd, ret, err);
@@ -125,6 +178,19 @@ static int add_own(struct site *site, const struct user *user, struct err *err)
 	return 0;
 }
 
+/* ~/.cargo as a link to ~/.ssh is no toolchain. */
+static void drop_disguised(struct site *site)
+{
+	struct site_path *last = &site->toolchains[site->toolchains_len - 1];
+
+	if (last->real &&
+	    (str_eq(last->real, last->path) || !path_covers(site->home_real, last->real)))
+		return;
+	free(last->path);
+	free(last->real);
+	site->toolchains_len--;
+}
+
 static int add_toolchains(struct site *site, struct err *err)
 {
 	_cleanup_(fd_closep) int home = -1;
@@ -150,6 +216,7 @@ static int add_toolchains(struct site *site, struct err *err)
 			     FOLLOW_ANYWHERE, err);
 		if (r < 0)
 			return r;
+		drop_disguised(site);
 	}
 	return 0;
 }
@@ -167,16 +234,20 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	if (!site->workspace || !site->cwd || (user->home && !site->home) ||
 	    (user->name && !site->user_name))
 		return err_oom(err);
-	if (stat(site->workspace, &st) < 0)
+	if (lstat(site->workspace, &st) < 0)
 		return err_sys(err, -errno, "stat %s", site->workspace);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ERR_USAGE, -ENOTDIR, "%s is no folder any more",
+			       site->workspace);
 	site->workspace_uid = st.st_uid;
 	site->workspace_gid = st.st_gid;
+	site->workspace_id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	for (; *env; env++)
 		if (strv_add(&site->env, *env) < 0)
 			return err_oom(err);
-	r = add_rules(site, &spec->paths_readable, FOLLOW_WITHIN_WORKSPACE, err);
+	r = add_rules(site, &spec->paths_readable, FOLLOW_WITH_CARE, err);
 	if (r == 0)
-		r = add_rules(site, &spec->paths_writable, FOLLOW_WITHIN_WORKSPACE, err);
+		r = add_rules(site, &spec->paths_writable, FOLLOW_WITH_CARE, err);
 	if (r == 0)
 		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
 	if (r == 0)

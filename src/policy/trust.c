@@ -107,8 +107,13 @@ static bool is_harmless(enum dim dim)
 /* `network "unrestricted", filesystem "unrestricted"`; empty: within. */
 static int excess_text(const struct survey *s, const struct spec *spec, struct str *out)
 {
-	dim_set excess = spec_excess(spec, &s->ceiling) & ~DIM_BIT(DIM_CACHES);
+	struct spec bare = *spec;
+	dim_set excess;
 	int r = 0;
+
+	/* What is hidden is so by name, and names can lie: a rule counts anyway. */
+	bare.paths_hidden = (struct strv){0};
+	excess = spec_excess(&bare, &s->ceiling) & ~DIM_BIT(DIM_CACHES);
 
 	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
 		_cleanup_(str_release) struct str value = {0};
@@ -150,7 +155,8 @@ static int judge(const struct survey *s, const char *command, const char *preset
 
 /* The keys of a spec table at PATH, N long. WHY empty: only those that widen
  * what a command line may build on it. */
-static int survey_table(struct survey *s, const char *const *path, size_t n, const char *why)
+static int survey_table(struct survey *s, const char *const *path, size_t n, const char *why,
+			bool with_limits)
 {
 	const char *full[6] = {0};
 	struct setting setting;
@@ -162,7 +168,8 @@ static int survey_table(struct survey *s, const char *const *path, size_t n, con
 		r = add_key(s, full, why);
 	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
 		full[n] = dim_name(dim);
-		if (is_harmless(dim) || !config_get_at(s->config, LAYER_WORKSPACE, full, &setting))
+		if ((is_harmless(dim) && !with_limits) ||
+		    !config_get_at(s->config, LAYER_WORKSPACE, full, &setting))
 			continue;
 		if (*why)
 			r = add_item(s, full, setting.value, why);
@@ -188,9 +195,9 @@ static int survey_preset(struct survey *s, const char *name)
 	int r;
 
 	if (is_outside(s, "presets", name))
-		return survey_table(s, path, 2, "changes a preset of yours or the system's");
+		return survey_table(s, path, 2, "changes a preset of yours or the system's", true);
 	r = judge(s, NULL, name, &why);
-	return r < 0 ? r : survey_table(s, path, 2, str_text(&why));
+	return r < 0 ? r : survey_table(s, path, 2, str_text(&why), false);
 }
 
 static int survey_command(struct survey *s, const char *name)
@@ -212,7 +219,7 @@ static int survey_command(struct survey *s, const char *name)
 		return r;
 	if (config_get_at(s->config, LAYER_WORKSPACE, sandbox, &own)) {
 		if (own.value->type == TOML_TABLE)
-			r = survey_table(s, sandbox, 3, str_text(&why));
+			r = survey_table(s, sandbox, 3, str_text(&why), false);
 		else if (why.len > 0)
 			r = add_item(s, sandbox, own.value, str_text(&why));
 	}

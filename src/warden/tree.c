@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-enum { DEPTH_MAX = 64 };
+enum { DEPTH_MAX = 64, REAP_MAX = 1000 };
 
 static int signal_below(pid_t pid, int sig, unsigned depth);
 
@@ -90,7 +90,8 @@ bool tree_kill(unsigned ms)
 
 	do {
 		(void)tree_signal(SIGKILL);
-		while (waitpid(-1, NULL, WNOHANG) > 0)
+		/* New ones may end faster than they are reaped. */
+		for (int i = 0; i < REAP_MAX && waitpid(-1, NULL, WNOHANG) > 0; i++)
 			;
 		if (waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD)
 			return true;

@@ -107,6 +107,144 @@ def case_trust_is_out_of_reach(p):
     p.no_config()
 
 
+def at_home(p):
+    """An environment whose configuration and state are where they are by default."""
+    return dict(p.env, XDG_CONFIG_HOME=str(p.home / '.config'), XDG_STATE_HOME=str(p.home / '.local/state'))
+
+
+def case_workspace_holds_no_policy(p):
+    """Who writes the workspace must not write what it is judged by."""
+    p.no_config()
+    place = p.mkdir(p.base / 'place')
+    for variable, what in (('XDG_CONFIG_HOME', b'configuration'), ('XDG_STATE_HOME', b'remembers')):
+        env = dict(p.env, **{variable: str(place / 'own')})
+
+        def refused(name, cwd, asked=None):
+            options = ('--workspace', str(asked)) if asked else ()
+            before = digest(place)
+            r = p.pale(*options, '--', 'touch', 'ran', cwd=cwd, env=env)
+            ok(r.code == 125 and what in r.err and digest(place) == before, p, f'{variable}: {name}: refused', r)
+        refused('a workspace that would hold it', place)
+        p.mkdir(place / 'own')
+        own = p.mkdir(place / 'own/pale')
+        below = p.mkdir(own / 'below')
+        os.symlink(own, place / 'link')
+        refused('one that holds it', place)
+        refused('one that holds it closely', place / 'own')
+        refused('the folder itself', own)
+        refused('one below', below)
+        refused('by --workspace', p.ws, place)
+        refused('by a link', p.ws, place / 'link/below')
+        beside = p.mkdir(place / 'own/beside')
+        r = p.pale('--', 'touch', 'ran', cwd=beside, env=env)
+        ok(r.code == 0 and (beside / 'ran').exists(), p, f'{variable}: twin: one beside it runs', r)
+        shutil.rmtree(place / 'own')
+        (place / 'link').unlink()
+    shutil.rmtree(place)
+
+
+OWN_ATTEMPTS = (
+    ('read', 'cat ~/.config/pale/pale.toml ~/.local/state/pale/note; ls -A ~/.config/pale ~/.local/state/pale'),
+    ('read by /proc', 'cat /proc/self/root"$HOME"/.config/pale/pale.toml; cd ~/.local/state && cat pale/note'),
+    ('changed', 'echo evil >>~/.config/pale/pale.toml; echo evil >~/.local/state/pale/note'),
+    ('made anew', 'echo evil >~/.config/pale/new; echo evil >~/.local/state/pale/new'),
+    ('removed', 'rm -rf ~/.config ~/.local'),
+    ('renamed', 'mv ~/.config/pale ~/.config/old; mv ~/.local/state/pale ~/old'),
+    ('moved with what holds them', 'mv ~/.config ~/old && mkdir -p ~/.config/pale; mv ~/.local/state ~/s; mv ~/.local ~/l'),
+    ('reached by a link', 'ln ~/.config/pale/pale.toml ~/hard; ln -s .config/pale ~/soft; cat ~/hard ~/soft/*; echo evil >~/soft/pale.toml'),
+)
+
+
+def case_own_files_are_out_of_reach(p):
+    p.no_config()
+    env = at_home(p)
+    config = p.write(p.home / '.config/pale/pale.toml', '# CANARY-OWN\n')
+    state = p.write(p.home / '.local/state/pale/note', 'CANARY-OWN\n', 0o600)
+    for d in (p.home / '.local/state/pale', p.home / '.config/pale'):
+        d.chmod(0o700)
+    own = (config.parent, state.parent)
+    before = digest(*own)
+    for options in (('--write', '~'), ('--filesystem', 'unrestricted'), ('--preset', 'unrestricted'),
+                    ('--write', '~', '--processes', 'visible'), ('--write', '~/.config', '--write', '~/.local')):
+        name = ' '.join(options)
+        for what, line in OWN_ATTEMPTS:
+            r = p.sh(*options, '--', line + '; echo twin >~/.config/other', env=env)
+            same = all(d.is_dir() for d in own) and digest(*own) == before
+            ok(r.booted and b'CANARY-OWN' not in r.out + r.err and same, p, f'{name}: not {what}', r)
+            other = p.home / '.config/other'
+            ok(other.exists() and other.read_text() == 'twin\n', p, f'{name}: twin: another file is written', r)
+            other.unlink(missing_ok=True)
+            for left in ('hard', 'soft'):
+                (p.home / left).unlink(missing_ok=True)
+    r = p.sh('--preset', 'off', '--', OWN_ATTEMPTS[0][1] + ';' + OWN_ATTEMPTS[2][1], env=env)
+    ok(r.out.count(b'CANARY-OWN') == 2 and digest(*own) != before, p, 'twin: without a boundary they can', r)
+    for d in ('.config', '.local'):
+        shutil.rmtree(p.home / d)
+
+
+def case_own_files_are_not_made(p):
+    """What is not there cannot be hidden; who makes it would be who rules."""
+    p.no_config()
+    env = at_home(p)
+    kept = {'XDG_CONFIG_HOME': p.home / '.config/pale', 'XDG_STATE_HOME': p.home / '.local/state/pale'}
+    for absent in kept:
+        for variable, folder in kept.items():
+            if variable != absent:
+                p.write(folder / 'kept', '')
+        r = p.sh('--write', '~', '--', 'mkdir -p ~/.config/pale ~/.local/state/pale', env=env)
+        ok(r.code == 125 and not r.booted and not kept[absent].exists() and str(kept[absent]).encode() in r.err
+           and b'mkdir' in r.err, p, f'{absent} is absent: refused, and the hint names it', r)
+        p.write(kept[absent] / 'kept', '')
+        r = p.sh('--write', '~', '--', 'echo twin >~/twin', env=env)
+        ok(r.code == 0 and (p.home / 'twin').exists(), p, f'twin: {absent} is there: it runs', r)
+        (p.home / 'twin').unlink(missing_ok=True)
+        for d in ('.config', '.local'):
+            shutil.rmtree(p.home / d)
+
+
+def foo(p, *args, name='FOO', env=None):
+    """What the command has for $FOO, or None; and the result."""
+    r = p.pale(*args, *(() if 'x' in args else ('--', 'env', '-0')), env=env)
+    found = [v for v in r.out.split(b'\0') if v.startswith(name.encode() + b'=')]
+    return (found[0].partition(b'=')[2] if found else None), r
+
+
+def case_variables_of_the_workspace(p):
+    """A variable such as LD_PRELOAD is a program: it may act only where the workspace may."""
+    p.no_config()
+    plain = '[sandbox.env]\nset = { FOO = "theirs" }\n'
+    p.write(p.ws / 'pale.toml', plain)
+    got, r = foo(p)
+    ok(r.code == 0 and got == b'theirs', p, 'within the ceiling they are set', r)
+    wider = (('--preset', 'off'), ('--preset', 'unrestricted'), ('--filesystem', 'unrestricted'),
+             ('--network', 'unrestricted'), ('--write', str(p.outside)))
+    for options in wider:
+        got, r = foo(p, *options)
+        ok(r.code == 0 and b'PATH=' in r.out and got is None, p, f"{' '.join(options[:2])}: ignored", r)
+    p.config(plain.replace('theirs', 'mine'))
+    for options in wider:
+        got, r = foo(p, *options)
+        ok(r.code == 0 and got == b'mine', p, f"twin: {' '.join(options[:2])}: the user's own are set", r)
+    p.no_config()
+
+    command = '[commands.x]\ncmd = "touch ran; env -0"\nsandbox = "unrestricted"\n'
+    p.write(p.ws / 'pale.toml', command + plain)
+    p.verb('trust', '--yes')
+    got, r = foo(p, 'x')
+    ok(r.code == 0 and ran(p) and got == b'theirs', p, 'trusted together with the command, they are set', r)
+    for name, text in (('a new one', plain.replace('" }', '", BAR = "new" }')),
+                       ('another value', plain.replace('theirs', 'others'))):
+        p.write(p.ws / 'pale.toml', command + text)
+        r = p.pale('x')
+        ok(r.code == 125 and not ran(p) and b'trust' in r.err, p, f'{name} is not covered by that', r)
+        r = p.verb('trust', '--show')
+        ok(b'BAR' in r.out or b'others' in r.out, p, f'{name}: --show shows it', r)
+    p.write(p.ws / 'pale.toml', '# a comment\n' + command + plain)
+    r = p.pale('x')
+    ok(r.code == 0 and ran(p), p, 'twin: as it was, it still is', r)
+    p.no_config()
+
+
 def case_registered(p):
     p.no_config()
     escaped = pathlib.Path('/tmp/escaped')
@@ -135,7 +273,7 @@ def case_registered(p):
 def case_arguments(p):
     p.no_config()
     p.verb('commands', 'register', 'show', 'printf "<%s>"')
-    p.verb('commands', 'register', 'first', 'printf "[%s]" "$1"')
+    p.verb('commands', 'register', 'between', 'printf "[%s]" before "$@" after')
     p.verb('commands', 'register', 'list', '--', 'printf', '<%s>')
     evil = ['; touch pwned', '$(touch pwned)', '`touch pwned`', '&& touch pwned', '| touch pwned', '\n touch pwned', '"; touch pwned; "',
             "'; touch pwned; '", '-n', '--', '*', '$HOME', '']
@@ -143,8 +281,9 @@ def case_arguments(p):
         r = p.pale(name, *evil)
         ok(r.code == 0 and r.out == ''.join(f'<{e}>' for e in evil).encode() and not (p.ws / 'pwned').exists(), p,
            f'{name}: further arguments are arguments', r)
-    r = p.pale('first', '; touch pwned')
-    ok(r.out == b'[; touch pwned]' and not (p.ws / 'pwned').exists(), p, 'where the line says it itself', r)
+    r = p.pale('between', '; touch pwned', '$HOME')
+    ok(r.out == b'[before][; touch pwned][$HOME][after]' and not (p.ws / 'pwned').exists(), p,
+       'where the line says it itself', r)
     r = p.pale('show', '--preset', 'off')
     ok(r.out == b'<--preset><off>', p, 'options after the name are not ours', r)
     r = p.pale('--', 'printf', '<%s>', '--preset', 'off', '--')
@@ -153,6 +292,33 @@ def case_arguments(p):
     r = p.pale('-evil')
     ok(r.code == 125, p, 'a name that looks like an option', r)
     (p.ws / '-evil').unlink()
+    p.no_config()
+
+
+def case_open_ended_lines(p):
+    """Behind such a line an argument would be swallowed, or be a command."""
+    p.no_config()
+    p.write(p.ws / 'words', 'one two\n')
+    p.write(p.ws / 'touch-pwned', '#!/bin/sh\ntouch pwned\n', 0o755)
+    p.verb('commands', 'register', 'awk', "awk '{print $1}'")
+    r = p.pale('awk', 'words')
+    ok(r.code == 0 and r.out == b'one\n', p, "awk's own $1 is not ours: the file is put behind it", r)
+    for name, line in (('comment', 'touch ran # no more'), ('semicolon', 'touch ran;'), ('background', 'touch ran & '),
+                       ('pipe', 'touch ran |'), ('and', 'touch ran &&'), ('lines', 'touch ran\n')):
+        p.verb('commands', 'register', name, line)
+        r = p.pale(name, './touch-pwned')
+        ok(r.code == 125 and b'"$@"' in r.err and not ran(p) and not (p.ws / 'pwned').exists(), p,
+           f'{line!r} takes no arguments, and the hint says what to write', r)
+        p.verb('commands', 'register', '--force', name, line.replace('ran', 'ran "$@"').rstrip('|& '))
+        r = p.pale(name, 'pwned-by-name')
+        named = (p.ws / 'pwned-by-name').exists()
+        (p.ws / 'pwned-by-name').unlink(missing_ok=True)
+        ok(r.code == 0 and ran(p) and named, p, f'twin: {line!r} does once it says where', r)
+    p.verb('commands', 'register', 'alone', 'touch ran; # no arguments')
+    r = p.pale('alone')
+    ok(r.code == 0 and ran(p), p, 'twin: without arguments it runs as it is', r)
+    for name in ('words', 'touch-pwned'):
+        (p.ws / name).unlink()
     p.no_config()
 
 
@@ -186,4 +352,6 @@ def case_config_files(p):
     shutil.rmtree(deep)
 
 
-main(case_ceiling, case_trust, case_trust_is_out_of_reach, case_registered, case_arguments, case_config_files)
+main(case_ceiling, case_trust, case_trust_is_out_of_reach, case_workspace_holds_no_policy,
+     case_own_files_are_out_of_reach, case_own_files_are_not_made, case_variables_of_the_workspace,
+     case_registered, case_arguments, case_open_ended_lines, case_config_files)

@@ -112,12 +112,24 @@ enum law_rules {
 	LAW_NARROW_RULES, /* without those that open everything */
 };
 
+/* A rule that opens is void where its own name is hidden, wherever it leads. */
+static bool law_is_void(const struct trial *t, const struct strv *rules, const char *rule)
+{
+	const struct strv *hidden = &t->spec->paths_hidden;
+
+	for (size_t i = 0; rules != hidden && i < hidden->len; i++)
+		if (path_covers(hidden->items[i], rule))
+			return true;
+	return false;
+}
+
 /* Rules as the site has them: without links. */
 static bool law_covers(const struct trial *t, const struct strv *rules, enum law_rules which,
 		       const char *path)
 {
 	for (size_t i = 0; i < rules->len; i++) {
-		if (which == LAW_NARROW_RULES && str_eq(rules->items[i], "/"))
+		if ((which == LAW_NARROW_RULES && str_eq(rules->items[i], "/")) ||
+		    law_is_void(t, rules, rules->items[i]))
 			continue;
 		for (size_t k = 0; k < t->site->paths_len; k++)
 			if (str_eq(t->site->paths[k].path, rules->items[i]) &&
