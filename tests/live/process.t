@@ -9,6 +9,68 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
+# Threads with children of their own. Each child names itself in the folder given
+# when SIGTERM comes; all wait for the last of them, or, told to, just end.
+BROOD = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 10, EACH = 30 };
+static sigset_t term;
+static int ready[2];
+
+static void child(void)
+{
+	char name[32];
+	int number;
+
+	alarm(60);
+	if (write(ready[1], "x", 1) != 1 || sigwait(&term, &number) != 0)
+		_exit(1);
+	snprintf(name, sizeof(name), "term-%d", (int)getpid());
+	_exit(close(creat(name, 0644)));
+}
+
+static void *parent(void *arg)
+{
+	for (int i = 0; i < EACH; i++)
+		if (fork() == 0)
+			child();
+	for (;;)
+		pause();
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	char c;
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	if (argc < 3 || chdir(argv[1]) < 0 || pipe(ready) < 0)
+		return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&thread, NULL, parent, NULL);
+	for (int i = 0; i < THREADS * EACH; i++)
+		if (read(ready[0], &c, 1) != 1)
+			return 1;
+	puts("ready");
+	fflush(stdout);
+	if (argv[2][0] == 'e')
+		return 0;
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+"""
+
 MODES = ((), ('--processes', 'visible'), ('--preset', 'off'))
 
 
@@ -107,6 +169,32 @@ def case_killed_supervisor(p):
             (p.ws / 'started').unlink(missing_ok=True)
 
 
+def case_killed_process_group(p):
+    """As a terminal or a CI job would end it: all of the group at once."""
+    for options in MODES:
+        m = mark()
+        proc = p.start_pale(*options, '--', 'sh', '-c', 'touch started; ./probe orphan 60 $0; sleep 60 & ./probe ignore $0', m,
+                            stdout=subprocess.DEVNULL, process_group=0)
+        begun = wait_for(lambda: (p.ws / 'started').exists() and len(marked(m)) >= 4)
+        time.sleep(0.2)
+        before = len(marked(m))
+        end_group(proc)
+        gone = wait_for(lambda: not marked(m), 3)
+        ok(begun and gone, p, f'{mode_name(options)}: kill -9 of the group ends everything ({before} processes)', marked(m))
+        for pid in marked(m):
+            os.kill(pid, signal.SIGKILL)
+        (p.ws / 'started').unlink(missing_ok=True)
+    m = mark()
+    proc = p.start('sh', '-c', 'setsid ./probe ignore $0 & wait', m, stdout=subprocess.DEVNULL, process_group=0)
+    begun = wait_for(lambda: len(marked(m)) >= 2)
+    time.sleep(0.2)
+    end_group(proc)
+    left = marked(m)
+    ok(begun and left, p, 'twin: without pale, one that left the group stays')
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+
+
 def case_stopped_warden(p):
     """A command that stops the process that watches over it gains no longer life."""
     for options in MODES[:2]:
@@ -182,6 +270,51 @@ def case_forwarded_signals(p):
     ok(proc.returncode == 143, p, 'one that it ends the command by is 128 + its number', proc.returncode)
 
 
+def case_burst_of_signals(p, runs=150):
+    """Signals that come when the command ends are orders that nobody reads: what
+    the command's end was must arrive nevertheless."""
+    canary = p.ws / 'ran'
+    for options in MODES:
+        done, sent, lost = 0, 0, []
+        for _ in range(runs // len(MODES)):
+            canary.unlink(missing_ok=True)
+            proc = p.start_pale(*options, '--', 'sh', '-c', 'trap "" USR1 USR2; : >ran; exit 7',
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            end_of = time.monotonic() + 10
+            while proc.poll() is None and time.monotonic() < end_of:
+                # the others would end it before it has said that it ignores them
+                for number in (signal.SIGCONT, signal.SIGUSR1, signal.SIGUSR2)[:3 if canary.exists() else 1]:
+                    proc.send_signal(number)
+                    sent += 1
+            end(proc)
+            text = proc.stderr.read()
+            proc.stderr.close()
+            if canary.exists():
+                done += 1
+                if proc.returncode != 7:
+                    lost.append((proc.returncode, text))
+        ok(done == runs // len(MODES) and not lost, p, f'{mode_name(options)}: {done} commands ended amid {sent} signals, no end was lost', lost[:5])
+    canary.unlink(missing_ok=True)
+
+
+def case_term_reaches_all(p):
+    """Also the children of threads, and more of them than one page of /proc lists."""
+    source = p.write(p.ws / 'brood.c', BROOD)
+    subprocess.run(['gcc', '-O1', '-Wall', '-pthread', '-o', p.ws / 'brood', source], check=True)
+    for options in MODES:
+        for how, want in (('stay', 300), ('end', 0)):
+            terms = p.mkdir(p.ws / 'terms')
+            m = mark()
+            r = p.pale(*options, '--timeout', '2s', '--', './brood', 'terms', how, m)
+            count = len(os.listdir(terms))
+            name = f'the timeout tells all 300 of them, {count}' if want else 'twin: an end in time tells nobody'
+            ok(r.out == b'ready\n' and r.code == (124 if want else 0) and count == want and not marked(m), p,
+               f'{mode_name(options)}: {name}', r)
+            shutil.rmtree(terms)
+    for name in ('brood', 'brood.c'):
+        (p.ws / name).unlink()
+
+
 def on_terminal(p, *argv):
     """Run ARGV with a terminal of its own, as a shell would; what came out of it, and
     what is left in its input queue."""
@@ -237,5 +370,6 @@ def case_terminal(p):
     ok(b'status 0' in out or b'status 1' in out, p, 'a run with a terminal ends', out)
 
 
-main(case_isolation, case_visible, case_kill_all, case_killed_supervisor, case_stopped_warden,
-     case_stragglers, case_zombies, case_forwarded_signals, case_terminal, uids=(54321,))
+main(case_isolation, case_visible, case_kill_all, case_killed_supervisor, case_killed_process_group,
+     case_stopped_warden, case_stragglers, case_zombies, case_forwarded_signals, case_burst_of_signals,
+     case_term_reaches_all, case_terminal, uids=(54321,))

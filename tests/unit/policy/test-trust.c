@@ -166,7 +166,7 @@ static void test_users_own(void)
 		bool fine;
 	} cases[] = {
 		{"[presets.mine]\npaths_hidden = []", false},
-		{"[presets.mine]\nmemory = \"1g\"", true},
+		{"[presets.mine]\nmemory = \"1g\"", false},
 		{"[commands.deploy]\ncmd = \"evil\"", false},
 		{"[commands.deploy]\nargv = [\"evil\"]", false},
 		{"[commands.deploy]\ndescription = \"text\"", true},

@@ -80,6 +80,31 @@ static void test_hang_up(void)
 	end();
 }
 
+/* The kernel says ECONNRESET, once, when an end is closed with data unread. */
+static void test_unread_orders(void)
+{
+	struct warden_report report = {.kind = WARDEN_EXITED, .status = 0x0700}, got = {0};
+
+	begin();
+	for (int i = 0; i < 3; i++)
+		warden_send_order(ends[0], WARDEN_SIGNAL, 10);
+	warden_send_report(ends[1], &report);
+	close(ends[1]);
+	ends[1] = -1;
+	tap_eq_int(warden_receive_report(ends[0], &got), 0, "a report in spite of unread orders");
+	tap_ok(got.kind == WARDEN_EXITED && got.status == 0x0700, "as it was sent");
+	tap_eq_int(warden_receive_report(ends[0], &got), -EPIPE, "then the hang-up");
+	end();
+
+	begin();
+	warden_send_order(ends[0], WARDEN_SIGNAL, 10);
+	close(ends[1]);
+	ends[1] = -1;
+	tap_eq_int(warden_receive_report(ends[0], &got), -EPIPE,
+		   "without a report unread orders are a hang-up");
+	end();
+}
+
 static void send_bytes(const void *bytes, size_t len)
 {
 	if (send(ends[0], bytes, len, 0) != (ssize_t)len)
@@ -113,6 +138,7 @@ int main(void)
 	test_reports();
 	test_orders();
 	test_hang_up();
+	test_unread_orders();
 	test_garbage();
 	return tap_done();
 }

@@ -97,6 +97,28 @@ static void threaded(void)
 	stay();
 }
 
+enum { BROOD_THREADS = 5, BROOD_EACH = 60 };
+
+static void *spawn_many(void *arg)
+{
+	for (int i = 0; i < BROOD_EACH; i++)
+		spawn(stay);
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* More children than one read of /proc lists, and of several threads. */
+static void brood(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < BROOD_THREADS; i++)
+		if (pthread_create(&thread, NULL, spawn_many, NULL) != 0)
+			abort();
+	stay();
+}
+
 /* Spawns until it is killed: each round of the killer meets new ones. */
 static void breed(void)
 {
@@ -166,12 +188,26 @@ static int count_and_signal(void)
 	return all_gone() ? 0 : 4;
 }
 
+static int signal_brood(void)
+{
+	const int all = 1 + BROOD_THREADS * BROOD_EACH;
+
+	spawn(brood);
+	await(all);
+	if (tree_signal(0) != all || tree_signal(SIGTERM) < all)
+		return 1;
+	for (int i = 0, status; i < all; i++)
+		if (waitpid(-1, &status, 0) < 0 || !WIFSIGNALED(status) ||
+		    WTERMSIG(status) != SIGTERM)
+			return 2;
+	return all_gone() ? 0 : 3;
+}
+
 static int kill_all_of(void (*what)(void), unsigned members)
 {
 	spawn(what);
 	await(members);
-	tree_kill(5000);
-	return no_child() && all_gone() ? 0 : 1;
+	return tree_kill(5000) && no_child() && all_gone() ? 0 : 1;
 }
 
 static int kill_deep(void)
@@ -187,6 +223,11 @@ static int kill_daemon(void)
 static int kill_threaded(void)
 {
 	return kill_all_of(threaded, 2);
+}
+
+static int kill_brood(void)
+{
+	return kill_all_of(brood, 1 + BROOD_THREADS * BROOD_EACH);
 }
 
 static int kill_breeding(void)
@@ -212,10 +253,12 @@ int main(void)
 		return tap_done();
 	}
 	tap_eq_int(in_subreaper(count_and_signal), 0, "every descendant is counted and signalled");
+	tap_eq_int(in_subreaper(signal_brood), 0, "so are hundreds, of several threads");
 	tap_eq_int(in_subreaper(kill_nothing), 0, "nothing to kill takes no time");
 	tap_eq_int(in_subreaper(kill_deep), 0, "a deep tree is killed and reaped");
 	tap_eq_int(in_subreaper(kill_daemon), 0, "so is an orphan that left the session");
 	tap_eq_int(in_subreaper(kill_threaded), 0, "so is what a thread started");
+	tap_eq_int(in_subreaper(kill_brood), 0, "so are hundreds, of several threads");
 	tap_eq_int(in_subreaper(kill_breeding), 0, "so is what multiplies meanwhile");
 	return tap_done();
 }
