@@ -36,9 +36,9 @@ HOST_SRC := $(wildcard tests/sim/test-*.c tests/live/test-*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz-*.c)
 MAN_SRC  := $(wildcard man/*.scd)
 
-COMMON := -std=gnu17 -D_GNU_SOURCE -DPALE_VERSION='"$(VERSION)"' -Iinclude -Isrc \
-	-Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wmissing-prototypes -Wvla -Wswitch-enum $(WERROR) \
-	-fvisibility=hidden -fno-common
+COMMON := -std=gnu17 -D_GNU_SOURCE -DPALE_VERSION='"$(VERSION)"' -Iinclude -Isrc -Ibuild/gen \
+	-Wall -Wextra -Wno-missing-field-initializers -Wshadow -Wmissing-prototypes -Wvla \
+	-Wswitch-enum $(WERROR) -fvisibility=hidden -fno-common
 HARDEN   := -fstack-protector-strong -fstack-clash-protection
 FORTIFY  := -U_FORTIFY_SOURCE $(if $(filter -O0,$(CFLAGS)),,-D_FORTIFY_SOURCE=2)
 SECTIONS := -ffunction-sections -fdata-sections
@@ -105,6 +105,17 @@ $(eval $(call flavour,musl))
 $(eval $(call flavour,glibc,-pie))
 $(eval $(call flavour,asan))
 $(eval $(call flavour,fuzz,-fsanitize=fuzzer))
+
+# libseccomp compiles the filters here, not in every run.
+FILTERS := build/gen/confine/filters.h
+build/gen/seccomp-gen: tools/seccomp-gen.c Makefile
+	@mkdir -p $(@D)
+	$(call q,CC) $(glibc_cc) -o $@ $< -pie -lseccomp
+
+$(FILTERS): build/gen/seccomp-gen
+	@mkdir -p $(@D)
+	$(call q,GEN) $< >$@
+$(foreach f,musl glibc asan fuzz,build/$(f)/confine/seccomp.o): $(FILTERS)
 
 try: ## install what is missing, build, and show a small tour
 	@tools/deps try

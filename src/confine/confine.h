@@ -16,6 +16,10 @@ int confine_no_new_privs(struct err *err);
 /* The caller's keys are out of reach from here on. */
 int confine_fresh_keyring(struct err *err);
 int confine_no_core(struct err *err);
+/* The filter of refused system calls. VARIANT: the bits below. Needs
+ * no_new_privs. */
+enum { SECCOMP_VISIBLE = 1, SECCOMP_NESTED = 2 };
+int confine_seccomp(unsigned variant, struct err *err);
 /* Landlock: signals reach only processes of this sandbox. Needs no_new_privs,
  * or CAP_SYS_ADMIN in the user namespace. */
 int confine_signal_scope(struct err *err);

@@ -69,6 +69,10 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 		return confine_drop_caps(err);
 	case OP_NO_NEW_PRIVS:
 		return confine_no_new_privs(err);
+	case OP_SECCOMP:
+		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
+					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
+				       err);
 	case OP_SIGNAL_SCOPE:
 		return 0; /* of the command alone: see job->signal_scope */
 	default:

@@ -177,6 +177,12 @@ static void choose_namespaces(struct compiler *c)
 		plan->namespaces |= CLONE_NEWNET;
 }
 
+static unsigned seccomp_flags(const struct spec *spec)
+{
+	return (spec->processes == PROCESSES_VISIBLE ? OP_VISIBLE : 0) |
+	       (spec->nested ? OP_NESTED : 0);
+}
+
 /* What a process does to itself, after the root is in place. */
 static int add_confinement(struct compiler *c)
 {
@@ -195,6 +201,8 @@ static int add_confinement(struct compiler *c)
 		r = plan_add(plan, OP_DROP_CAPS, NULL, NULL, 0);
 	if (r == 0)
 		r = plan_add(plan, OP_NO_NEW_PRIVS, NULL, NULL, 0);
+	if (r == 0)
+		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(c->spec));
 	if (r == 0 && c->spec->processes == PROCESSES_VISIBLE &&
 	    c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
 		r = plan_add(plan, OP_SIGNAL_SCOPE, NULL, NULL, 0);

@@ -31,6 +31,7 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_NO_CORE] = "no-core",
 	[OP_DROP_CAPS] = "drop-caps",
 	[OP_NO_NEW_PRIVS] = "no-new-privs",
+	[OP_SECCOMP] = "seccomp",
 	[OP_SIGNAL_SCOPE] = "signal-scope",
 };
 /* clang-format on */

@@ -44,6 +44,7 @@ enum op_kind {
 	OP_NO_CORE,      /* no core dumps */
 	OP_DROP_CAPS,    /* every capability, for good */
 	OP_NO_NEW_PRIVS,
+	OP_SECCOMP,      /* refuse system calls that no program in here needs */
 	OP_SIGNAL_SCOPE, /* signals reach the sandbox's own processes only */
 	OP_KIND_COUNT_,
 };
@@ -54,6 +55,8 @@ enum {
 	OP_IDMAP = 1 << 2,    /* from a user's tree: id-mapped when started by root */
 	OP_OPTIONAL = 1 << 3, /* skipped when it does not exist */
 	OP_FILE = 1 << 4,     /* `src` is no folder: the mount point is a file */
+	OP_VISIBLE = 1 << 5,  /* seccomp: processes of others can be seen */
+	OP_NESTED = 1 << 6,   /* seccomp: namespaces inside are allowed */
 };
 
 struct op {

@@ -88,6 +88,16 @@ def arguments(box):
     eq(r.out, "x\na b\n; echo no\n$(id)\n", "a shell line: arguments are never text")
     r = box.pale("run", "places", "1", "2")
     eq(r.out, "2 1\n", "a shell line that places its arguments")
+    box.write("words", "one two\n")
+    eq(box.pale("run", "awk", "words").out, "one\n", "a $1 of awk's does not place them")
+    os.unlink(box.path("words"))
+    for name in ("comment", "semicolon", "background"):
+        r = box.pale("run", name, "; touch pwned")
+        ok(r.status == 125 and '"$@"' in r.err and not box.exists("ran")
+           and not box.exists("pwned"), f"{name}: an open end takes none, and says what to write", r)
+        r = box.pale("run", name)
+        ok(r.status == 0 and box.exists("ran"), f"{name}: twin: without arguments it runs", r)
+        os.unlink(box.path("ran"))
     r = box.pale("run", "-j", "argv")
     eq(r.json()["command"], "argv", "-j names the command")
     r = box.pale("run", "--setenv", "A=b c", "--setenv", "B=", "--", "sh", "-c", 'echo "$A|$B|"')
@@ -109,7 +119,11 @@ refusals()
 with Box() as the_box:
     the_box.write("pale.toml", '[commands.argv]\nargv = ["printf", "%s\\\\n", "x"]\n'
                                '[commands.line]\ncmd = "printf \'%s\\\\n\' x"\n'
-                               '[commands.places]\ncmd = "echo $2 $1"\n')
+                               '[commands.places]\ncmd = \'set -- "$@"; echo $2 $1\'\n'
+                               '[commands.awk]\ncmd = "awk \'{print $1}\'"\n'
+                               '[commands.comment]\ncmd = "touch ran # done"\n'
+                               '[commands.semicolon]\ncmd = "touch ran;"\n'
+                               '[commands.background]\ncmd = "touch ran; true &"\n')
     explains(the_box)
     if the_box.sandbox_works():
         streams(the_box)

@@ -95,4 +95,17 @@ def case_home_is_odd(p):
     ok(r.booted and r.code == 0, p, 'no environment at all', r)
 
 
-main(case_clean, case_pass, case_set, case_no_duplicates, case_home_is_odd)
+def case_umask_of_the_result(p):
+    """The file of --result is made as any program would make it."""
+    result = p.ws / 'result.json'
+    for mask, mode in ((0o077, 0o600), (0o022, 0o644), (0o027, 0o640), (0, 0o666)):
+        result.unlink(missing_ok=True)
+        r = p.pale('--result', result.name, '--', 'sh', '-c', 'umask', umask=mask)
+        made = stat.S_IMODE(result.stat().st_mode) if result.exists() else None
+        ok(r.code == 0 and made == mode, p, f'umask {mask:03o}: a new file is {mode:o}', f'{made}\n{r}')
+        ok(int(r.out or b'-1', 8) == mask, p, f'umask {mask:03o}: and the command has it, too', r)
+    result.unlink(missing_ok=True)
+
+
+main(case_clean, case_pass, case_set, case_no_duplicates, case_home_is_odd,
+     case_umask_of_the_result)

@@ -175,6 +175,31 @@ def case_odd_callers(p):
     full.close()
 
 
+def case_folders_for_streams(p):
+    """A descriptor of a folder would lead out of the sandbox."""
+    look = 'touch ran; ls /proc/self/fd/{0}/; cat /proc/self/fd/{0}/canary'
+    for fd, stream in enumerate(('stdin', 'stdout', 'stderr')):
+        def take(path):
+            def replace():
+                opened = os.open(path, os.O_RDONLY if path.is_dir() or fd == 0 else os.O_WRONLY)
+                os.dup2(opened, fd)
+                os.close(opened)
+            return replace
+        r = p.pale('--', 'sh', '-c', look.format(fd), preexec_fn=take(p.outside))
+        ok(r.code == 125 and not (p.ws / 'ran').exists() and b'canary' not in r.out + r.err, p,
+           f'a folder for {stream}: 125, nothing was executed', r)
+        ok(fd == 2 or b'folder' in r.err, p, f'a folder for {stream}: it says why', r)
+        (p.ws / 'ran').unlink(missing_ok=True)
+        plain = p.write(p.ws / 'plain-file', 'given\n', 0o666)
+        r = p.pale('--', 'sh', '-c', 'touch ran; head -c 6; echo out; echo err >&2',
+                   preexec_fn=take(plain))
+        told = r.out if fd == 0 else plain.read_bytes()
+        ok(r.code == 0 and (p.ws / 'ran').exists() and (b'given\nout\n', b'out\n', b'err\n')[fd] in told, p,
+           f'twin: a file for {stream} works', r)
+        for name in ('ran', 'plain-file'):
+            (p.ws / name).unlink(missing_ok=True)
+
+
 def case_orphans_do_not_delay(p):
     for options in ((), ('--processes', 'visible'), ('--preset', 'off')):
         m = mark()
@@ -200,4 +225,4 @@ def case_result_file(p):
 
 main(case_only_the_commands_output, case_own_status, case_signals, case_not_found,
      case_not_executable, case_nothing_was_executed, case_timeout, case_odd_callers,
-     case_orphans_do_not_delay, case_result_file, uids=(1000,))
+     case_folders_for_streams, case_orphans_do_not_delay, case_result_file, uids=(1000,))

@@ -214,6 +214,28 @@ def case_hidden(p):
         (p.ws / name).unlink()
 
 
+def case_hidden_behind_a_link(p):
+    p.mkdir(p.ws / 'real')
+    p.write(p.ws / 'real/secret', 'SECRET-LINKED\n')
+    p.write(p.ws / 'real/plain', 'plain\n')
+    os.symlink('real', p.ws / 'link')
+    before = digest(p.ws)
+    for rule in ('link/secret', '${WORKSPACE}/link/secret', str(p.ws / 'link/secret')):
+        for fs in ('workspace_only', 'readonly', 'unrestricted'):
+            r = p.sh('--filesystem', fs, '--hide', rule, '--',
+                     'cat real/secret link/secret; echo x >real/secret; mv real/secret free; rm link; cat free')
+            ok(r.booted and b'SECRET' not in r.out, p, f'{fs}: --hide {rule[-24:]} hides the file itself', r)
+            ok((p.ws / 'real/secret').read_text() == 'SECRET-LINKED\n', p, f'{fs}: and the host still has it')
+            if not (p.ws / 'link').is_symlink():
+                os.symlink('real', p.ws / 'link')
+            r = p.sh('--filesystem', fs, '--hide', rule, '--', 'cat link/plain real/plain')
+            ok(r.code == 0 and r.rest == b'plain\nplain\n', p, f'{fs}: twin: what is beside it can be read', r)
+    r = p.sh('cat link/secret')
+    ok(r.code == 0 and r.rest == b'SECRET-LINKED\n' and digest(p.ws) == before, p, 'twin: without --hide it can be read', r)
+    shutil.rmtree(p.ws / 'real')
+    (p.ws / 'link').unlink()
+
+
 def case_links_in_rules(p):
     os.symlink(p.home / '.ssh', p.ws / 'leads-out')
     os.symlink('../outside', p.ws / 'leads-up')
@@ -465,6 +487,7 @@ def case_long_workspace(p):
 
 main(case_secrets_of_the_home, case_writes_outside, case_system_directories, case_private_places,
      case_tmpfs_size, case_filesystem_values, case_ephemeral, case_lists, case_hidden,
+     case_hidden_behind_a_link,
      case_links_in_rules, case_set_up_makes_nothing_on_the_host, case_inherited_descriptors,
      case_working_directory, case_privileges, case_kernel_interfaces, case_proc_and_sys,
      case_core_dumps, case_owners, case_odd_workspaces, case_long_workspace)

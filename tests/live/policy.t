@@ -182,6 +182,35 @@ def case_own_files_are_out_of_reach(p):
         shutil.rmtree(p.home / d)
 
 
+def case_own_files_by_links(p):
+    """Configurations are often links into a folder that is kept under version control."""
+    env = at_home(p)
+    config = '~/.config/pale/pale.toml'
+    plant = f'for f in ~/dot/pale.toml ~/dot/pale/pale.toml {config}; do echo "# evil" >$f; done'
+
+    def bound():
+        """Does the user's ceiling hold?"""
+        r = p.pale('--network', 'unrestricted', '--', 'true', env=env)
+        return r.code == 125 and b'ceiling' in r.err
+    for link, to, real in (('.config', 'dot', 'dot/pale/pale.toml'), ('.config/pale', '../dot', 'dot/pale.toml'),
+                           ('.config/pale/pale.toml', '../../dot/pale.toml', 'dot/pale.toml')):
+        for options in (('--write', '~'), ('--filesystem', 'unrestricted')):
+            p.write(p.home / '.local/state/pale/kept', '')
+            p.write(p.home / real, '[ceiling]\nnetwork = "none"\n')
+            p.write(p.home / link, '').unlink()
+            os.symlink(to, p.home / link)
+            before = bound()
+            r = p.sh(*options, '--', f'{plant}; rm -f ~/{link}; mkdir -p ~/.config/pale; {plant}; echo x >~/twin', env=env)
+            name = f"{' '.join(options)}: ~/{link} is a link"
+            ok(before and bound(), p, f'{name}: the ceiling holds before and after', r)
+            ok(r.code == 125 or (p.home / 'twin').exists(), p, f'{name}: twin: another file is written, or nothing ran', r)
+            for left in (link, 'twin'):
+                if not (p.home / left).is_dir() or (p.home / left).is_symlink():
+                    (p.home / left).unlink(missing_ok=True)
+            for left in ('.config', '.local', 'dot'):
+                shutil.rmtree(p.home / left, ignore_errors=True)
+
+
 def case_own_files_are_not_made(p):
     """What is not there cannot be hidden; who makes it would be who rules."""
     p.no_config()
@@ -353,5 +382,5 @@ def case_config_files(p):
 
 
 main(case_ceiling, case_trust, case_trust_is_out_of_reach, case_workspace_holds_no_policy,
-     case_own_files_are_out_of_reach, case_own_files_are_not_made, case_variables_of_the_workspace,
-     case_registered, case_arguments, case_open_ended_lines, case_config_files)
+     case_own_files_are_out_of_reach, case_own_files_by_links, case_own_files_are_not_made,
+     case_variables_of_the_workspace, case_registered, case_arguments, case_open_ended_lines, case_config_files)

@@ -154,6 +154,45 @@ static void test_refused(const struct user *user)
 	       "a project in the home is fine");
 }
 
+/* A folder that the command writes must not be where its policy comes from. */
+static void test_own_folders(const struct user *user)
+{
+	static const struct {
+		const char *asked, *name;
+	} cases[] = {
+		{"own", "a folder that holds it"},
+		{"own/pale", "the folder itself"},
+		{"own/pale/sub", "one below"},
+		{"own-link/pale/sub", "one below, by a link"},
+	};
+	struct user other = *user;
+	char *own = str_printf("%s/own/pale", scratch_path);
+	char *by_link = str_printf("%s/own-link/pale", scratch_path);
+
+	make_dir("own");
+	make_dir("own/pale");
+	make_dir("own/pale/sub");
+	make_dir("own/beside");
+	if (symlink("own", "own-link") < 0)
+		perror("own-link");
+	for (size_t i = 0; i < array_len(cases); i++) {
+		other = *user;
+		other.config_dir = own;
+		find_fails(&other, cases[i].asked, "configuration of pale", cases[i].name);
+		other.config_dir = by_link;
+		find_fails(&other, cases[i].asked, "configuration of pale", cases[i].name);
+		other = *user;
+		other.state_dir = i % 2 ? by_link : own;
+		find_fails(&other, cases[i].asked, "what pale remembers", cases[i].name);
+	}
+	other = *user;
+	other.config_dir = other.state_dir = own;
+	find_root(&other, "own/beside", "own/beside", "one beside them is fine");
+	enter("");
+	free(own);
+	free(by_link);
+}
+
 static void test_refused_on_the_way(const struct user *user)
 {
 	enter("home/p");
@@ -282,6 +321,7 @@ int main(void)
 	test_walk(&user);
 	test_asked(&user);
 	test_refused(&user);
+	test_own_folders(&user);
 	test_refused_on_the_way(&user);
 	test_strangers_file(&user);
 	test_odd_names(&user);

@@ -76,6 +76,9 @@ static const struct {
 	{"sandbox.preset = \"off\"\n" CMD("x"), "commands.x.cmd = \"x\""},
 	{"sandbox.engine = \"landlock\"", "sandbox.engine = \"landlock\""},
 	{"sandbox.backend = \"ssh\"", "sandbox.backend = \"ssh\""},
+	/* harmless alone, but not in a command that may do more */
+	{"sandbox.env.set = { LD_PRELOAD = \"./x.so\" }\n" CMD("x") "sandbox = \"unrestricted\"",
+	 "sandbox.env.set.LD_PRELOAD = \"./x.so\""},
 };
 
 static void test_what_needs_trust(void)
@@ -118,6 +121,14 @@ static const struct {
 	 "[commands.x]\ncmd = \"y\"\nsandbox = \"off\""},
 	{"variables", "sandbox.env.pass = [\"A\"]", "[sandbox.env]\n\tpass=[ 'A', ]",
 	 "sandbox.env.pass = [\"A\", \"B\"]"},
+	{"a variable more",
+	 "sandbox.env.set = { FOO = \"1\" }\n" CMD("x") "sandbox = \"unrestricted\"",
+	 "[sandbox.env]\nset.FOO = '1'\n" CMD("x") "sandbox = \"unrestricted\"",
+	 "[sandbox.env.set]\nFOO = \"1\"\nBAR = \"2\"\n" CMD("x") "sandbox = \"unrestricted\""},
+	{"a variable's value",
+	 "sandbox.env.set = { FOO = \"1\" }\n" CMD("x") "sandbox = \"unrestricted\"",
+	 "sandbox.env.set = { FOO = \"1\" } # same\n" CMD("x") "sandbox = \"unrestricted\"",
+	 "sandbox.env.set = { FOO = \"2\" }\n" CMD("x") "sandbox = \"unrestricted\""},
 	{"paths", "[presets.p]\npaths_readable = [\"~/.ssh\"]",
 	 "[presets.p]\nmemory = \"1g\"\npaths_readable = [\"~/.ssh\"]",
 	 "[presets.p]\npaths_readable = [\"~/.ssh\", \"~/.aws\"]"},

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seccomp-gen - writes the seccomp filters as C, at build time.
+ *
+ * libseccomp compiles the lists of refused calls; at run time that would cost
+ * more than the whole rest of a start. What it cannot say, "every value but
+ * these", stands in a prologue of our own, in front of its program.
+ *
+ * A filter refuses what is named here and allows the rest, but for numbers past
+ * NEWEST, which we cannot know: those answer ENOSYS like on an older kernel.
+ */
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/personality.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NEWEST = 450 }; /* set_mempolicy_home_node */
+
+enum { VISIBLE = 1, NESTED = 2, VARIANTS = 4 };
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#define X32_BIT	    0x40000000
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "no seccomp filter for this architecture yet"
+#endif
+
+#define CALL(name) SCMP_SYS(name)
+
+/* Refused whatever their arguments are. */
+static const int refused[] = {
+	/* keys, programs in the kernel, faults and rings handled by somebody else */
+	CALL(add_key), CALL(request_key), CALL(keyctl), CALL(bpf), CALL(perf_event_open),
+	CALL(userfaultfd), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
+	/* the machine itself */
+	CALL(kexec_load), CALL(kexec_file_load), CALL(reboot), CALL(init_module),
+	CALL(finit_module), CALL(delete_module), CALL(swapon), CALL(swapoff), CALL(settimeofday),
+	CALL(clock_settime), CALL(clock_adjtime), CALL(adjtimex), CALL(syslog), CALL(acct),
+	CALL(quotactl), CALL(quotactl_fd), CALL(vhangup), CALL(sethostname), CALL(setdomainname),
+	CALL(iopl), CALL(ioperm), CALL(modify_ldt), CALL(lookup_dcookie), CALL(nfsservctl),
+	CALL(uselib), CALL(ustat), CALL(sysfs), CALL(_sysctl), CALL(fanotify_init),
+	/* files by handle instead of by name */
+	CALL(name_to_handle_at), CALL(open_by_handle_at),
+};
+
+/* Namespaces and both generations of mount: refused unless `nested`. */
+static const int refused_flat[] = {
+	CALL(setns), CALL(mount), CALL(umount), CALL(umount2), CALL(pivot_root), CALL(chroot),
+	CALL(open_tree), CALL(move_mount), CALL(fsopen), CALL(fsconfig), CALL(fsmount),
+	CALL(fspick), CALL(mount_setattr),
+};
+static const uint64_t namespaces[] = {
+	CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
+	CLONE_NEWIPC,  CLONE_NEWUTS, CLONE_NEWCGROUP, CLONE_NEWTIME,
+};
+
+/* What reaches into processes that are not ours, where those can be seen. */
+static const int refused_visible[] = {
+	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp),
+	CALL(pidfd_getfd), CALL(process_madvise), CALL(process_mrelease),
+	CALL(migrate_pages), CALL(move_pages),
+};
+static const struct {
+	int call;
+	unsigned pid_arg;
+} about_a_pid[] = {
+	{CALL(prlimit64), 0},	     {CALL(sched_setscheduler), 0}, {CALL(sched_setparam), 0},
+	{CALL(sched_setattr), 0},    {CALL(sched_setaffinity), 0},  {CALL(setpriority), 1},
+	{CALL(ioprio_set), 1},
+};
+
+/* A file that runs as its owner would do so on the host. */
+static const struct {
+	int call;
+	unsigned mode_arg;
+	int flags_arg; /* that must hold O_CREAT, or -1 */
+} with_mode[] = {
+	{CALL(chmod), 1, -1}, {CALL(fchmod), 1, -1}, {CALL(fchmodat), 2, -1}, {CALL(creat), 1, -1},
+	{CALL(mknod), 1, -1}, {CALL(mknodat), 2, -1}, {CALL(open), 2, 1}, {CALL(openat), 3, 2},
+};
+
+static void die(const char *what, int r)
+{
+	fprintf(stderr, "seccomp-gen: %s: %s\n", what, strerror(-r));
+	exit(1);
+}
+
+static void refuse(scmp_filter_ctx ctx, int call, int error, unsigned n,
+		   const struct scmp_arg_cmp *args)
+{
+	int r;
+
+	if (call < 0)
+		return; /* not on this architecture */
+	r = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((uint16_t)error), call, n, args);
+	if (r < 0)
+		die(seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call), r);
+}
+
+static void refuse_all(scmp_filter_ctx ctx, const int *calls, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		refuse(ctx, calls[i], EPERM, 0, NULL);
+}
+#define REFUSE_ALL(ctx, list) refuse_all(ctx, list, sizeof(list) / sizeof((list)[0]))
+
+static void refuse_namespaces(scmp_filter_ctx ctx)
+{
+	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
+		struct scmp_arg_cmp flag = SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]);
+
+		refuse(ctx, CALL(unshare), EPERM, 1, &flag);
+		/* CLONE_NEWTIME is part of the exit signal in clone(2). */
+		if (namespaces[i] != CLONE_NEWTIME)
+			refuse(ctx, CALL(clone), EPERM, 1, &flag);
+	}
+	/* Its flags are behind a pointer; a library falls back to clone(2). */
+	refuse(ctx, CALL(clone3), ENOSYS, 0, NULL);
+}
+
+static void refuse_modes(scmp_filter_ctx ctx)
+{
+	static const uint64_t bits[] = {S_ISUID, S_ISGID};
+
+	for (size_t i = 0; i < sizeof(with_mode) / sizeof(with_mode[0]); i++)
+		for (size_t k = 0; k < 2; k++) {
+			struct scmp_arg_cmp args[] = {
+				SCMP_CMP64(with_mode[i].mode_arg, SCMP_CMP_MASKED_EQ, bits[k],
+					   bits[k]),
+				SCMP_CMP64((unsigned)with_mode[i].flags_arg, SCMP_CMP_MASKED_EQ,
+					   O_CREAT, O_CREAT),
+			};
+
+			refuse(ctx, with_mode[i].call, EPERM, with_mode[i].flags_arg < 0 ? 1 : 2,
+			       args);
+		}
+	/* Its mode is behind a pointer; callers fall back to openat(2). */
+	refuse(ctx, CALL(openat2), ENOSYS, 0, NULL);
+}
+
+/* The kernel looks at 32 bits of an ioctl's number, and so do we. */
+static void refuse_terminal(scmp_filter_ctx ctx)
+{
+	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct scmp_arg_cmp request =
+			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]);
+
+		refuse(ctx, CALL(ioctl), EPERM, 1, &request);
+	}
+}
+
+static void refuse_other_pids(scmp_filter_ctx ctx)
+{
+	REFUSE_ALL(ctx, refused_visible);
+	for (size_t i = 0; i < sizeof(about_a_pid) / sizeof(about_a_pid[0]); i++) {
+		struct scmp_arg_cmp args[] = {
+			SCMP_CMP64(about_a_pid[i].pid_arg, SCMP_CMP_NE, 0),
+			SCMP_A2(SCMP_CMP_NE, 0), /* prlimit64: it sets something */
+		};
+
+		refuse(ctx, about_a_pid[i].call, EPERM,
+		       about_a_pid[i].call == CALL(prlimit64) ? 2 : 1, args);
+	}
+}
+
+/* -- The prologue ------------------------------------------------------ */
+
+#define LOAD(field)	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IF(op, value, t, f) BPF_JUMP(BPF_JMP | BPF_##op | BPF_K, (value), (t), (f))
+#define RETURN(what)	    BPF_STMT(BPF_RET | BPF_K, (what))
+#define ERROR(error)	    (SECCOMP_RET_ERRNO | ((error) & SECCOMP_RET_DATA))
+
+static const struct sock_filter prologue[] = {
+	LOAD(arch),
+	IF(JEQ, NATIVE_ARCH, 1, 0),
+	RETURN(SECCOMP_RET_KILL_PROCESS),
+	LOAD(nr),
+#ifdef X32_BIT
+	IF(JGE, X32_BIT, 0, 1),
+	RETURN(SECCOMP_RET_KILL_PROCESS),
+#endif
+	IF(JGT, NEWEST, 0, 1),
+	RETURN(ERROR(ENOSYS)),
+
+	/* personality: what programs ask for, and no weaker memory */
+	IF(JEQ, __NR_personality, 0, 8),
+	LOAD(args[0]),
+	IF(JEQ, PER_LINUX, 5, 0),
+	IF(JEQ, PER_LINUX32, 4, 0),
+	IF(JEQ, UNAME26, 3, 0),
+	IF(JEQ, UNAME26 | PER_LINUX32, 2, 0),
+	IF(JEQ, 0xffffffff, 1, 0),
+	RETURN(ERROR(EPERM)),
+	LOAD(nr),
+
+	/* socket: local, internet, and netlink about routes */
+	IF(JEQ, __NR_socket, 0, 9),
+	LOAD(args[0]),
+	IF(JEQ, AF_UNIX, 6, 0),
+	IF(JEQ, AF_INET, 5, 0),
+	IF(JEQ, AF_INET6, 4, 0),
+	IF(JEQ, AF_NETLINK, 0, 2),
+	LOAD(args[2]),
+	IF(JEQ, 0, 1, 0),
+	RETURN(ERROR(EPERM)),
+	LOAD(nr),
+};
+
+static scmp_filter_ctx compile(unsigned variant)
+{
+	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
+
+	if (!ctx)
+		die("init", -ENOMEM);
+	REFUSE_ALL(ctx, refused);
+	refuse_terminal(ctx);
+	refuse_modes(ctx);
+	if (variant & VISIBLE)
+		refuse_other_pids(ctx);
+	if (!(variant & NESTED)) {
+		REFUSE_ALL(ctx, refused_flat);
+		refuse_namespaces(ctx);
+	}
+	/* A tree by number: a call costs a handful of comparisons. */
+	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+	return ctx;
+}
+
+static void print(const struct sock_filter *code, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		printf("\t{0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf,
+		       code[i].k);
+}
+
+static void print_variant(unsigned variant)
+{
+	static struct sock_filter code[4096];
+	scmp_filter_ctx ctx = compile(variant);
+	FILE *file = tmpfile();
+	size_t len;
+	int r;
+
+	if (!file)
+		die("tmpfile", -errno);
+	r = seccomp_export_bpf(ctx, fileno(file));
+	if (r < 0)
+		die("export", r);
+	rewind(file);
+	len = fread(code, sizeof(code[0]), sizeof(code) / sizeof(code[0]), file);
+	printf("static const struct sock_filter filter_%u[] = {\n", variant);
+	print(prologue, sizeof(prologue) / sizeof(prologue[0]));
+	print(code, len);
+	printf("};\n\n");
+	fclose(file);
+	seccomp_release(ctx);
+}
+
+int main(void)
+{
+	printf("/* Made by tools/seccomp-gen.c. */\n#include <linux/filter.h>\n\n");
+	for (unsigned variant = 0; variant < VARIANTS; variant++)
+		print_variant(variant);
+	printf("static const struct sock_fprog filters[] = {\n");
+	for (unsigned variant = 0; variant < VARIANTS; variant++)
+		printf("\t{sizeof(filter_%u) / sizeof(filter_%u[0]), (struct sock_filter "
+		       "*)filter_%u},\n",
+		       variant, variant, variant);
+	printf("};\n");
+	return 0;
+}
