@@ -35,7 +35,7 @@ enum { VISIBLE = 1, NESTED = 2, VARIANTS = 4 };
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
-#define X32_BIT	    0x40000000
+#define X32_BIT     0x40000000
 #elif defined(__aarch64__)
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #else
@@ -47,24 +47,55 @@ enum { VISIBLE = 1, NESTED = 2, VARIANTS = 4 };
 /* Refused whatever their arguments are. */
 static const int refused[] = {
 	/* keys, programs in the kernel, faults and rings handled by somebody else */
-	CALL(add_key), CALL(request_key), CALL(keyctl), CALL(bpf), CALL(perf_event_open),
-	CALL(userfaultfd), CALL(io_uring_setup), CALL(io_uring_enter), CALL(io_uring_register),
+	CALL(add_key),
+	CALL(request_key),
+	CALL(keyctl),
+	CALL(bpf),
+	CALL(perf_event_open),
+	CALL(userfaultfd),
+	CALL(io_uring_setup),
+	CALL(io_uring_enter),
+	CALL(io_uring_register),
 	/* the machine itself */
-	CALL(kexec_load), CALL(kexec_file_load), CALL(reboot), CALL(init_module),
-	CALL(finit_module), CALL(delete_module), CALL(swapon), CALL(swapoff), CALL(settimeofday),
-	CALL(clock_settime), CALL(clock_adjtime), CALL(adjtimex), CALL(syslog), CALL(acct),
-	CALL(quotactl), CALL(quotactl_fd), CALL(vhangup), CALL(sethostname), CALL(setdomainname),
-	CALL(iopl), CALL(ioperm), CALL(modify_ldt), CALL(lookup_dcookie), CALL(nfsservctl),
-	CALL(uselib), CALL(ustat), CALL(sysfs), CALL(_sysctl), CALL(fanotify_init),
+	CALL(kexec_load),
+	CALL(kexec_file_load),
+	CALL(reboot),
+	CALL(init_module),
+	CALL(finit_module),
+	CALL(delete_module),
+	CALL(swapon),
+	CALL(swapoff),
+	CALL(settimeofday),
+	CALL(clock_settime),
+	CALL(clock_adjtime),
+	CALL(adjtimex),
+	CALL(syslog),
+	CALL(acct),
+	CALL(quotactl),
+	CALL(quotactl_fd),
+	CALL(vhangup),
+	CALL(sethostname),
+	CALL(setdomainname),
+	CALL(iopl),
+	CALL(ioperm),
+	CALL(modify_ldt),
+	CALL(lookup_dcookie),
+	CALL(nfsservctl),
+	CALL(uselib),
+	CALL(ustat),
+	CALL(sysfs),
+	CALL(_sysctl),
+	CALL(fanotify_init),
 	/* files by handle instead of by name */
-	CALL(name_to_handle_at), CALL(open_by_handle_at),
+	CALL(name_to_handle_at),
+	CALL(open_by_handle_at),
 };
 
 /* Namespaces and both generations of mount: refused unless `nested`. */
 static const int refused_flat[] = {
-	CALL(setns), CALL(mount), CALL(umount), CALL(umount2), CALL(pivot_root), CALL(chroot),
-	CALL(open_tree), CALL(move_mount), CALL(fsopen), CALL(fsconfig), CALL(fsmount),
-	CALL(fspick), CALL(mount_setattr),
+	CALL(setns),   CALL(mount),     CALL(umount),        CALL(umount2), CALL(pivot_root),
+	CALL(chroot),  CALL(open_tree), CALL(move_mount),    CALL(fsopen),  CALL(fsconfig),
+	CALL(fsmount), CALL(fspick),    CALL(mount_setattr),
 };
 static const uint64_t namespaces[] = {
 	CLONE_NEWUSER, CLONE_NEWNS,  CLONE_NEWPID,    CLONE_NEWNET,
@@ -73,16 +104,16 @@ static const uint64_t namespaces[] = {
 
 /* What reaches into processes that are not ours, where those can be seen. */
 static const int refused_visible[] = {
-	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp),
-	CALL(pidfd_getfd), CALL(process_madvise), CALL(process_mrelease),
-	CALL(migrate_pages), CALL(move_pages),
+	CALL(ptrace),      CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp),
+	CALL(pidfd_getfd), CALL(process_madvise),  CALL(process_mrelease),  CALL(migrate_pages),
+	CALL(move_pages),
 };
 static const struct {
 	int call;
 	unsigned pid_arg;
 } about_a_pid[] = {
-	{CALL(prlimit64), 0},	     {CALL(sched_setscheduler), 0}, {CALL(sched_setparam), 0},
-	{CALL(sched_setattr), 0},    {CALL(sched_setaffinity), 0},  {CALL(setpriority), 1},
+	{CALL(prlimit64), 0},     {CALL(sched_setscheduler), 0}, {CALL(sched_setparam), 0},
+	{CALL(sched_setattr), 0}, {CALL(sched_setaffinity), 0},  {CALL(setpriority), 1},
 	{CALL(ioprio_set), 1},
 };
 
@@ -92,8 +123,8 @@ static const struct {
 	unsigned mode_arg;
 	int flags_arg; /* that must hold O_CREAT, or -1 */
 } with_mode[] = {
-	{CALL(chmod), 1, -1}, {CALL(fchmod), 1, -1}, {CALL(fchmodat), 2, -1}, {CALL(creat), 1, -1},
-	{CALL(mknod), 1, -1}, {CALL(mknodat), 2, -1}, {CALL(open), 2, 1}, {CALL(openat), 3, 2},
+	{CALL(chmod), 1, -1}, {CALL(fchmod), 1, -1},  {CALL(fchmodat), 2, -1}, {CALL(creat), 1, -1},
+	{CALL(mknod), 1, -1}, {CALL(mknodat), 2, -1}, {CALL(open), 2, 1},      {CALL(openat), 3, 2},
 };
 
 static void die(const char *what, int r)
@@ -124,7 +155,8 @@ static void refuse_all(scmp_filter_ctx ctx, const int *calls, size_t len)
 static void refuse_namespaces(scmp_filter_ctx ctx)
 {
 	for (size_t i = 0; i < sizeof(namespaces) / sizeof(namespaces[0]); i++) {
-		struct scmp_arg_cmp flag = SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i], namespaces[i]);
+		struct scmp_arg_cmp flag = SCMP_A0(SCMP_CMP_MASKED_EQ, namespaces[i],
+						   namespaces[i]);
 
 		refuse(ctx, CALL(unshare), EPERM, 1, &flag);
 		/* CLONE_NEWTIME is part of the exit signal in clone(2). */
@@ -138,18 +170,22 @@ static void refuse_namespaces(scmp_filter_ctx ctx)
 static void refuse_modes(scmp_filter_ctx ctx)
 {
 	static const uint64_t bits[] = {S_ISUID, S_ISGID};
+	/* O_TMPFILE is two bits; the one of its own is enough. */
+	static const uint64_t makes[] = {O_CREAT, O_TMPFILE & ~O_DIRECTORY};
 
 	for (size_t i = 0; i < sizeof(with_mode) / sizeof(with_mode[0]); i++)
-		for (size_t k = 0; k < 2; k++) {
+		for (size_t k = 0; k < 4; k++) {
 			struct scmp_arg_cmp args[] = {
-				SCMP_CMP64(with_mode[i].mode_arg, SCMP_CMP_MASKED_EQ, bits[k],
-					   bits[k]),
+				SCMP_CMP64(with_mode[i].mode_arg, SCMP_CMP_MASKED_EQ, bits[k % 2],
+					   bits[k % 2]),
 				SCMP_CMP64((unsigned)with_mode[i].flags_arg, SCMP_CMP_MASKED_EQ,
-					   O_CREAT, O_CREAT),
+					   makes[k / 2], makes[k / 2]),
 			};
 
-			refuse(ctx, with_mode[i].call, EPERM, with_mode[i].flags_arg < 0 ? 1 : 2,
-			       args);
+			if (with_mode[i].flags_arg >= 0)
+				refuse(ctx, with_mode[i].call, EPERM, 2, args);
+			else if (k < 2)
+				refuse(ctx, with_mode[i].call, EPERM, 1, args);
 		}
 	/* Its mode is behind a pointer; callers fall back to openat(2). */
 	refuse(ctx, CALL(openat2), ENOSYS, 0, NULL);
@@ -161,8 +197,7 @@ static void refuse_terminal(scmp_filter_ctx ctx)
 	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct scmp_arg_cmp request =
-			SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]);
+		struct scmp_arg_cmp request = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]);
 
 		refuse(ctx, CALL(ioctl), EPERM, 1, &request);
 	}
@@ -184,10 +219,10 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 
 /* -- The prologue ------------------------------------------------------ */
 
-#define LOAD(field)	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD(field)         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define IF(op, value, t, f) BPF_JUMP(BPF_JMP | BPF_##op | BPF_K, (value), (t), (f))
-#define RETURN(what)	    BPF_STMT(BPF_RET | BPF_K, (what))
-#define ERROR(error)	    (SECCOMP_RET_ERRNO | ((error) & SECCOMP_RET_DATA))
+#define RETURN(what)        BPF_STMT(BPF_RET | BPF_K, (what))
+#define ERROR(error)        (SECCOMP_RET_ERRNO | ((error)&SECCOMP_RET_DATA))
 
 static const struct sock_filter prologue[] = {
 	LOAD(arch),

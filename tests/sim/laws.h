@@ -262,9 +262,9 @@ static bool law_confinement(const struct trial *t, char note[512])
 	size_t n = plan->ops_len;
 
 	n -= n > 0 && plan->ops[n - 1].kind == OP_SIGNAL_SCOPE;
-	if (n < 2 || plan->ops[n - 1].kind != OP_NO_NEW_PRIVS ||
-	    plan->ops[n - 2].kind != OP_DROP_CAPS)
-		return LAW_BROKEN("does not end in drop-caps, no-new-privs");
+	if (n < 3 || plan->ops[n - 1].kind != OP_SECCOMP ||
+	    plan->ops[n - 2].kind != OP_NO_NEW_PRIVS || plan->ops[n - 3].kind != OP_DROP_CAPS)
+		return LAW_BROKEN("does not end in drop-caps, no-new-privs, seccomp");
 	if (t->spec->processes == PROCESSES_VISIBLE && n == plan->ops_len &&
 	    !(t->resolved->allow_degraded & DIM_BIT(DIM_PROCESSES)))
 		return LAW_BROKEN("visible processes without a signal scope");
