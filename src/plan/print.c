@@ -27,8 +27,8 @@ static const struct {
 	const char *name;
 } flags[] = {
 	{OP_RDONLY, "ro"},         {OP_NOEXEC, "noexec"}, {OP_IDMAP, "idmap"},
-	{OP_OPTIONAL, "optional"}, {OP_FILE, "file"},
-	{OP_VISIBLE, "visible"},  {OP_NESTED, "nested"},
+	{OP_OPTIONAL, "optional"}, {OP_FILE, "file"},     {OP_VISIBLE, "visible"},
+	{OP_NESTED, "nested"},
 };
 
 static bool shows_flag(const struct plan *plan, unsigned flag)

@@ -151,7 +151,8 @@ OWN_ATTEMPTS = (
     ('removed', 'rm -rf ~/.config ~/.local'),
     ('renamed', 'mv ~/.config/pale ~/.config/old; mv ~/.local/state/pale ~/old'),
     ('moved with what holds them', 'mv ~/.config ~/old && mkdir -p ~/.config/pale; mv ~/.local/state ~/s; mv ~/.local ~/l'),
-    ('reached by a link', 'ln ~/.config/pale/pale.toml ~/hard; ln -s .config/pale ~/soft; cat ~/hard ~/soft/*; echo evil >~/soft/pale.toml'),
+    ('reached by a link', 'ln ~/.config/pale/pale.toml ~/hard; ln -s .config/pale ~/soft; cat ~/hard ~/soft/*; '
+                          'echo evil >~/soft/pale.toml'),
 )
 
 

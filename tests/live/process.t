@@ -173,8 +173,8 @@ def case_killed_process_group(p):
     """As a terminal or a CI job would end it: all of the group at once."""
     for options in MODES:
         m = mark()
-        proc = p.start_pale(*options, '--', 'sh', '-c', 'touch started; ./probe orphan 60 $0; sleep 60 & ./probe ignore $0', m,
-                            stdout=subprocess.DEVNULL, process_group=0)
+        proc = p.start_pale(*options, '--', 'sh', '-c',
+                            'touch started; ./probe orphan 60 $0; sleep 60 & ./probe ignore $0', m, stdout=subprocess.DEVNULL, process_group=0)
         begun = wait_for(lambda: (p.ws / 'started').exists() and len(marked(m)) >= 4)
         time.sleep(0.2)
         before = len(marked(m))
@@ -293,7 +293,8 @@ def case_burst_of_signals(p, runs=150):
                 done += 1
                 if proc.returncode != 7:
                     lost.append((proc.returncode, text))
-        ok(done == runs // len(MODES) and not lost, p, f'{mode_name(options)}: {done} commands ended amid {sent} signals, no end was lost', lost[:5])
+        ok(done == runs // len(MODES) and not lost, p,
+           f'{mode_name(options)}: {done} commands ended amid {sent} signals, no end was lost', lost[:5])
     canary.unlink(missing_ok=True)
 
 

@@ -207,8 +207,8 @@ int main(void)
 		tap_skip("valgrind knows no openat2");
 	} else {
 		test_paths();
-	test_link_outside("link");
-	test_link_outside("link/file");
+		test_link_outside("link");
+		test_link_outside("link/file");
 		test_way_out(DIM_PATHS_READABLE, "work/outward");
 		test_way_out(DIM_PATHS_WRITABLE, "work/outward");
 		test_way_out(DIM_PATHS_READABLE, "work/absolute");
