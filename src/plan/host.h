@@ -59,7 +59,8 @@ struct site {
 	size_t toolchains_len;
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
-	struct site_path own[2]; /* the user's configuration and state of pale */
+	struct site_path own[3]; /* the user's configuration and state of pale */
+	struct strv own_links;   /* the links that lead there */
 	struct strv env;         /* the caller's environment */
 };
 

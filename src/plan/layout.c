@@ -76,24 +76,6 @@ static int collect_hidden(struct layout *l, struct err *err)
 	return 0;
 }
 
-/* What does not exist cannot be hidden, and must not be made by the command. */
-static int check_own(const struct layout *l, struct err *err)
-{
-	for (size_t i = 0; i < array_len(l->site->own) && !l->write_root; i++) {
-		const struct site_path *own = &l->site->own[i];
-		const struct place *at = own->path ? places_at(&l->places, own->path) : NULL;
-
-		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE)
-			continue;
-		err_set(err, ERR_POLICY, -EPERM,
-			"%s is writable, and pale's own %s would be made there", at->dst,
-			own->path);
-		return err_hint(err, -EPERM, "make it first, so that it can be hidden: mkdir -p %s",
-				own->path);
-	}
-	return 0;
-}
-
 /* By the name that the rule gives: hidden beats it, wherever that leads. */
 static bool is_hidden_by_name(const struct layout *l, const char *path)
 {
@@ -296,6 +278,45 @@ static bool is_hidden_inside(const struct layout *l, const char *path)
 	return false;
 }
 
+/* A link cannot be hidden: where it can be replaced, it is no way to policy. */
+static int check_own_links(const struct layout *l, struct err *err)
+{
+	for (size_t i = 0; i < l->site->own_links.len; i++) {
+		const char *link = l->site->own_links.items[i];
+		const struct place *at = places_at(&l->places, link);
+
+		if (!at || at->access != ACCESS_WRITE || is_hidden_inside(l, link))
+			continue;
+		err_set(err, ERR_POLICY, -EPERM,
+			"%s is writable, and pale's own files are reached through a link there, %s",
+			at->dst, link);
+		return err_hint(err, -EPERM,
+				"set XDG_CONFIG_HOME and XDG_STATE_HOME to where they really are");
+	}
+	return 0;
+}
+
+/* What does not exist cannot be hidden, and must not be made by the command.
+ * Where everything is writable, files are no boundary anyway. */
+static int check_own(const struct layout *l, struct err *err)
+{
+	if (l->write_root)
+		return 0;
+	for (size_t i = 0; i < array_len(l->site->own); i++) {
+		const struct site_path *own = &l->site->own[i];
+		const struct place *at = own->path ? places_at(&l->places, own->path) : NULL;
+
+		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE)
+			continue;
+		err_set(err, ERR_POLICY, -EPERM,
+			"%s is writable, and pale's own %s would be made there", at->dst,
+			own->path);
+		return err_hint(err, -EPERM, "make it first, so that it can be hidden: mkdir -p %s",
+				own->path);
+	}
+	return check_own_links(l, err);
+}
+
 /* A folder that is not there inside is no place to start in. */
 static bool is_there(const struct layout *l, const char *path)
 {
@@ -468,10 +489,12 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	if (r == 0) {
 		places_settle(&l.places, &l.hidden);
 		r = check_ephemeral(&l, err);
-		if (r == 0)
-			r = check_own(&l, err);
 	}
-	if (r == 0 && (hide_all(&l) < 0 || emit(&l) < 0))
+	if (r == 0 && hide_all(&l) < 0)
+		r = err_oom(err);
+	if (r == 0)
+		r = check_own(&l, err);
+	if (r == 0 && emit(&l) < 0)
 		r = err_oom(err);
 	places_release(&l.places);
 	strv_release(&l.hidden);

@@ -158,18 +158,47 @@ static int add_rules(struct site *site, const struct strv *rules, enum follow fo
 	return 0;
 }
 
+/* The links that PATH leads through, each by the real name of its folder. */
+static int collect_links(const char *path, struct strv *ret)
+{
+	_cleanup_(freep) char *part = strdup(path);
+	int r = part ? 0 : -ENOMEM;
+
+	for (char *slash = part; slash && r == 0;) {
+		struct stat st;
+		char *name = slash + 1;
+
+		slash = strchr(name, '/');
+		if (slash)
+			*slash = '\0';
+		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode)) {
+			_cleanup_(freep) char *folder = NULL;
+
+			name[-1] = '\0';
+			folder = realpath(*part ? part : "/", NULL);
+			name[-1] = '/';
+			r = folder ? strv_take(ret, path_join(folder, name)) : 0;
+		}
+		if (slash)
+			*slash = '/';
+	}
+	return r;
+}
+
 /* Where policy comes from: hidden from every command, whatever else it sees. */
 static int add_own(struct site *site, const struct user *user, struct err *err)
 {
-	const char *const dirs[] = {user->config_dir, user->state_dir};
+	_cleanup_(freep) char *file = user->config_dir ? path_join(user->config_dir, "pale.toml")
+						       : NULL;
+	const char *const paths[] = {user->config_dir, user->state_dir, file};
 
-	for (size_t i = 0; i < array_len(dirs); i++) {
+	for (size_t i = 0; i < array_len(paths); i++) {
 		int r;
 
-		if (!dirs[i])
+		if (!paths[i])
 			continue;
-		site->own[i].path = strdup(dirs[i]);
-		if (!site->own[i].path)
+		site->own[i].path = strdup(paths[i]);
+		if (!site->own[i].path || collect_links(paths[i], &site->own_links) < 0)
 			return err_oom(err);
 		r = probe_path(site->workspace, FOLLOW_ANYWHERE, &site->own[i], err);
 		if (r < 0)
@@ -295,6 +324,7 @@ void site_release(struct site *site)
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);
 	release_names(site->own, array_len(site->own));
+	strv_release(&site->own_links);
 	strv_release(&site->env);
 	*site = (struct site){0};
 }

@@ -174,7 +174,8 @@ def case_killed_process_group(p):
     for options in MODES:
         m = mark()
         proc = p.start_pale(*options, '--', 'sh', '-c',
-                            'touch started; ./probe orphan 60 $0; sleep 60 & ./probe ignore $0', m, stdout=subprocess.DEVNULL, process_group=0)
+                            'touch started; ./probe orphan 60 $0; sleep 60 & ./probe ignore $0', m,
+                            stdout=subprocess.DEVNULL, process_group=0)
         begun = wait_for(lambda: (p.ws / 'started').exists() and len(marked(m)) >= 4)
         time.sleep(0.2)
         before = len(marked(m))
