@@ -306,7 +306,8 @@ static int check_own(const struct layout *l, struct err *err)
 		const struct site_path *own = &l->site->own[i];
 		const struct place *at = own->path ? places_at(&l->places, own->path) : NULL;
 
-		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE)
+		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE ||
+		    is_hidden_inside(l, own->path))
 			continue;
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is writable, and pale's own %s would be made there", at->dst,
