@@ -218,8 +218,10 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 		       about_a_pid[i].call == CALL(prlimit64) ? 2 : 1, args);
 	}
 	/* Nobody in particular is everybody of that user. */
-	refuse(ctx, CALL(setpriority), EPERM, 1, &SCMP_A0(SCMP_CMP_EQ, PRIO_USER));
-	refuse(ctx, CALL(ioprio_set), EPERM, 1, &SCMP_A0(SCMP_CMP_EQ, IOPRIO_WHO_USER));
+	refuse(ctx, CALL(setpriority), EPERM, 1,
+	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PRIO_USER));
+	refuse(ctx, CALL(ioprio_set), EPERM, 1,
+	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, IOPRIO_WHO_USER));
 }
 
 /* -- The prologue ------------------------------------------------------ */
@@ -235,7 +237,7 @@ static const struct sock_filter prologue[] = {
 	RETURN(SECCOMP_RET_KILL_PROCESS),
 	LOAD(nr),
 	IF(JEQ, 0xffffffff, 0, 1), /* skipped by its tracer */
-	RETURN(SECCOMP_RET_ALLOW),
+	RETURN(ERROR(ENOSYS)),
 #ifdef X32_BIT
 	IF(JGE, X32_BIT, 0, 1),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
