@@ -236,13 +236,14 @@ static const struct sock_filter prologue[] = {
 	IF(JEQ, NATIVE_ARCH, 1, 0),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
 	LOAD(nr),
-	IF(JEQ, 0xffffffff, 0, 1), /* skipped by its tracer */
-	RETURN(ERROR(ENOSYS)),
 #ifdef X32_BIT
+	IF(JGT, NEWEST, 0, 4),
+	IF(JEQ, 0xffffffff, 2, 0), /* skipped by its tracer */
 	IF(JGE, X32_BIT, 0, 1),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
-#endif
+#else
 	IF(JGT, NEWEST, 0, 1),
+#endif
 	RETURN(ERROR(ENOSYS)),
 
 	/* personality: what programs ask for, and no weaker memory */

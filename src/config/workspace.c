@@ -158,7 +158,7 @@ static bool is_near_root(const char *dir)
 
 	for (; *dir; dir++)
 		depth += *dir == '/';
-	return depth <= 3;
+	return depth <= 2;
 }
 
 /* Why DIR cannot be a workspace, or NULL. On the path of every run: a folder is
