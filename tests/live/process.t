@@ -138,7 +138,7 @@ def case_kill_all(p):
     outer = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
     if not p.is_root:
         outer[1:1] = ['--user', '--map-current-user']
-    line = ('sleep 60 & canary=$!; "$@"; echo "ended $?"; '
+    line = ('sleep 60 & canary=$!; "$@"; echo "ended $?"; sleep 0.5; '
             'grep -q "State:.[SR]" /proc/$canary/status 2>/dev/null && echo alive; kill -9 $canary 2>/dev/null')
 
     def outcome(*argv):
