@@ -124,6 +124,22 @@ static bool has(const struct strv *env, const char *name)
 	return false;
 }
 
+/* A confined git sees no configuration of the user's, but may sign its work. */
+static int put_identity(struct strv *env, const struct git_identity *git)
+{
+	int r = 0;
+
+	if (git->name)
+		r = put_pair(env, "GIT_AUTHOR_NAME", git->name);
+	if (r == 0 && git->name)
+		r = put_pair(env, "GIT_COMMITTER_NAME", git->name);
+	if (r == 0 && git->email)
+		r = put_pair(env, "GIT_AUTHOR_EMAIL", git->email);
+	if (r == 0 && git->email)
+		r = put_pair(env, "GIT_COMMITTER_EMAIL", git->email);
+	return r;
+}
+
 int environ_compile(struct plan *plan, const struct resolved *resolved, const struct site *site)
 {
 	int r = 0;
@@ -139,6 +155,8 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 		r = put_pair(&plan->env, "HOME", site->home);
 	if (r == 0 && plan->confined)
 		r = put_pair(&plan->env, "PWD", plan->cwd);
+	if (r == 0 && plan->confined)
+		r = put_identity(&plan->env, &site->git);
 	if (r == 0 && !has(&plan->env, "PATH"))
 		r = strv_add(&plan->env, "PATH=/usr/local/bin:/usr/bin:/bin");
 	if (r == 0 && site->user_name && !has(&plan->env, "USER"))

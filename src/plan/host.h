@@ -13,6 +13,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
+#include "config/git-identity.h"
 
 struct err;
 struct user;
@@ -61,6 +62,7 @@ struct site {
 	size_t paths_len;
 	struct site_path own[3]; /* the user's configuration and state of pale */
 	struct strv own_links;   /* the links that lead there */
+	struct git_identity git; /* who the user is to git */
 	struct strv env;         /* the caller's environment */
 };
 

@@ -274,6 +274,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	for (; *env; env++)
 		if (strv_add(&site->env, *env) < 0)
 			return err_oom(err);
+	if (git_identity_read(user, &site->git) < 0)
+		return err_oom(err);
 	r = add_rules(site, &spec->paths_readable, FOLLOW_WITH_CARE, err);
 	if (r == 0)
 		r = add_rules(site, &spec->paths_writable, FOLLOW_WITH_CARE, err);
@@ -325,6 +327,7 @@ void site_release(struct site *site)
 	release_paths(site->paths, site->paths_len);
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);
+	git_identity_release(&site->git);
 	strv_release(&site->env);
 	*site = (struct site){0};
 }

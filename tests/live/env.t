@@ -107,5 +107,19 @@ def case_umask_of_the_result(p):
     result.unlink(missing_ok=True)
 
 
+def case_git_identity(p):
+    """A confined git knows who works, and nothing else of the user's configuration."""
+    config = p.write(p.home / '.gitconfig', '[user]\nname = Ada L\nemail = ada@example.org\n[alias]\nleak = !echo LEAK\n')
+    line = ('rm -rf .git && git init -q . && git add file && git commit -qm x && git log -1 --format="%an <%ae> %cn"; '
+            'git leak; rm -rf .git')
+    r = p.sh('--', line)
+    ok(r.booted and b'Ada L <ada@example.org> Ada L' in r.out and b'LEAK' not in r.out, p, 'name and address, no alias', r)
+    r = p.sh('--setenv', 'GIT_AUTHOR_NAME=Bob', '--', 'echo $GIT_AUTHOR_NAME')
+    ok(b'Bob\n' in r.out, p, 'what is set by name wins', r)
+    r = p.sh('--preset', 'off', '--', line)
+    ok(b'LEAK' in r.out, p, 'twin: off sees all of it', r)
+    config.unlink()
+
+
 main(case_clean, case_pass, case_set, case_no_duplicates, case_home_is_odd,
-     case_umask_of_the_result)
+     case_umask_of_the_result, case_git_identity)
