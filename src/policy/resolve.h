@@ -60,8 +60,3 @@ int spec_resolve(const struct config *config, const char *command, const struct 
 		 const struct workspace *workspace, const struct user *user, struct resolved *ret,
 		 struct err *err);
 void resolved_release(struct resolved *resolved);
-
-/* Does everything that the files declare resolve: the default, each preset, each
- * command? For `pale config check`. */
-int policy_check(const struct config *config, const struct workspace *workspace,
-		 const struct user *user, struct err *err);

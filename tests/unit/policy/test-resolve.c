@@ -485,30 +485,6 @@ static void test_env_set(void)
 	modes((struct given){.preset = "?"}, &err);
 }
 
-static void test_policy_check(void)
-{
-	static const struct {
-		const char *text, *message; /* NULL: fine */
-	} cases[] = {
-		{"[presets.a]\nbase = \"build\"\n[commands.x]\ncmd = \"x\"\nsandbox = \"a\"", NULL},
-		{"[presets.a]\nbase = \"zz\"", "unknown preset"},
-		{"[commands.x]\ncmd = \"x\"\nsandbox = \"zz\"", "pale.toml:3:"},
-		{"[commands.x]\nsandbox = \"test\"", "neither cmd nor argv"},
-	};
-
-	for (size_t i = 0; i < array_len(cases); i++) {
-		_cleanup_(config_release) struct config config = {0};
-		struct err err = {0};
-		int r = files_load(NULL, NULL, cases[i].text, &config, &err);
-
-		if (r == 0)
-			r = policy_check(&config, &test_ws, &test_user, &err);
-		tap_ok(cases[i].message ? r < 0 && strstr(err.message, cases[i].message) != NULL
-					: r == 0,
-		       "the whole file is checked: %s", err.message);
-	}
-}
-
 static void test_no_home(void)
 {
 	char *home = test_user.home;
@@ -538,7 +514,6 @@ int main(void)
 	test_modes();
 	test_degraded();
 	test_env_set();
-	test_policy_check();
 	test_no_home();
 	files_leave();
 	return tap_done();
