@@ -9,7 +9,7 @@
 #include "cli/common.h"
 #include "policy/resolve.h"
 #include "view/table.h"
-#include "view/toml-text.h"
+#include "view/toml-json.h"
 
 static const char *const commands_path[] = {"commands", NULL};
 
@@ -58,7 +58,7 @@ static void command_json(const struct config *config, const struct command *comm
 	else
 		json_add_strv(json, "argv", &command->argv);
 	if (get_sandbox(config, command->name, &setting))
-		toml_text_json(setting.value, "sandbox", json);
+		toml_json(setting.value, "sandbox", json);
 	else
 		json_add_null(json, "sandbox");
 	json_add_string(json, "file", command->origin.file);
@@ -130,12 +130,10 @@ int cmd_commands_list(int argc, char **argv)
 	_cleanup_(str_release) struct str out = {0};
 	struct args args;
 	struct err err = {0};
-	int r = args_parse(VERB_COMMANDS_LIST, argc, argv, &args, &err);
+	int r = verb_begin(VERB_COMMANDS_LIST, argc, argv, &args, &context, &err);
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0)
-		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
 	if (r == 0 && config_names(&context.config, commands_path, &names) < 0)
 		r = err_oom(&err);
 	if (r < 0)
@@ -161,7 +159,7 @@ static int show_text(const struct config *config, const struct command *command,
 	int r = command_line(command, &line);
 
 	if (r == 0 && get_sandbox(config, command->name, &setting))
-		r = toml_text_print(setting.value, &sandbox);
+		r = toml_value_print(setting.value, &sandbox);
 	const char *const cells[] = {
 		"name",
 		command->name,
@@ -198,12 +196,10 @@ int cmd_commands_show(int argc, char **argv)
 	struct json json = {.out = &out, .pretty = true};
 	struct args args;
 	struct err err = {0};
-	int r = args_parse(VERB_COMMANDS_SHOW, argc, argv, &args, &err);
+	int r = verb_begin(VERB_COMMANDS_SHOW, argc, argv, &args, &context, &err);
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0)
-		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
 	if (r == 0)
 		r = command_find(&context.config, args.operands[0], &command, &err);
 	if (r == -ENOENT && !*err.message)

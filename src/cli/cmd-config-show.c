@@ -8,7 +8,7 @@
 #include "cli/common.h"
 #include "config/keys.h"
 #include "view/table.h"
-#include "view/toml-text.h"
+#include "view/toml-json.h"
 
 #define DEPTH_MAX 8 /* the deepest key has five parts */
 
@@ -38,7 +38,7 @@ static void put_json(const char *key, const struct toml_value *value, const stru
 {
 	json_begin_object(json, NULL);
 	json_add_string(json, "key", key);
-	toml_text_json(value, "value", json);
+	toml_json(value, "value", json);
 	json_add_string(json, "file", origin->file);
 	json_add_uint(json, "line", origin->line);
 	json_end_object(json);
@@ -57,7 +57,7 @@ static int put(struct show *show, const char *key, const struct toml_value *valu
 	}
 	r = str_appendf(&line, "%s = ", key);
 	if (r == 0)
-		r = toml_text_print(value, &line);
+		r = toml_value_print(value, &line);
 	if (r == 0)
 		r = table_add(show->table, str_text(&line));
 	if (r == 0 && show->table->columns > 1)
@@ -172,12 +172,10 @@ int cmd_config_show(int argc, char **argv)
 	struct show show = {.config = &context.config, .table = &table, .layer = -1};
 	struct args args;
 	struct err err = {0};
-	int r = args_parse(VERB_CONFIG_SHOW, argc, argv, &args, &err);
+	int r = verb_begin(VERB_CONFIG_SHOW, argc, argv, &args, &context, &err);
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0)
-		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
 	if (r < 0)
 		return report(&err);
 	table.columns += args.values[OPT_ORIGIN] != NULL;

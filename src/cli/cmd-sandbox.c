@@ -125,12 +125,10 @@ int cmd_sandbox_list(int argc, char **argv)
 	_cleanup_(context_release) struct context context = {0};
 	struct args args;
 	struct err err = {0};
-	int r = args_parse(VERB_SANDBOX_LIST, argc, argv, &args, &err);
+	int r = verb_begin(VERB_SANDBOX_LIST, argc, argv, &args, &context, &err);
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0)
-		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
 	if (r < 0)
 		return report(&err);
 	r = list(&context, args.values[OPT_JSON] != NULL);
@@ -219,12 +217,10 @@ int cmd_sandbox_inspect(int argc, char **argv)
 	struct args args;
 	struct err err = {0};
 	bool command = false;
-	int r = args_parse(VERB_SANDBOX_INSPECT, argc, argv, &args, &err);
+	int r = verb_begin(VERB_SANDBOX_INSPECT, argc, argv, &args, &context, &err);
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0)
-		r = context_load(args.values[OPT_WORKSPACE], &context, &err);
 	if (r == 0)
 		r = find(&context, args.operands[0], &resolved, &command, &err);
 	if (r < 0)

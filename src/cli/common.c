@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/context.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 
@@ -149,6 +150,14 @@ int args_parse(enum verb_id id, int argc, char **argv, struct args *ret, struct 
 	args.dashdash = operands.dashdash;
 	*ret = args;
 	return 0;
+}
+
+int verb_begin(enum verb_id id, int argc, char **argv, struct args *ret_args,
+	       struct context *ret_context, struct err *err)
+{
+	int r = args_parse(id, argc, argv, ret_args, err);
+
+	return r != 0 ? r : context_load(ret_args->values[OPT_WORKSPACE], ret_context, err);
 }
 
 /* Several lines stay several lines; what could confuse a terminal is escaped,

@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/str.h"
 
+struct context;
+
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
 /* A verb: ARGV[0] is the last word of its name. Returns the exit status. */
@@ -31,6 +33,11 @@ int verb_parse(enum verb_id id, int argc, char **argv, opt_set_fn *set, void *da
 	       struct opt_args *ret_args, struct err *err);
 /* The same into a struct args. */
 int args_parse(enum verb_id id, int argc, char **argv, struct args *ret, struct err *err);
+
+/* The same, and then the context: where a verb that reads the configuration
+ * begins. */
+int verb_begin(enum verb_id id, int argc, char **argv, struct args *ret_args,
+	       struct context *ret_context, struct err *err);
 
 /* "pale: MESSAGE" and the hint, on standard error. Returns 1, or 2 for a wrong
  * command line. */

@@ -141,5 +141,8 @@ int toml_unset(struct toml *doc, const char *const *path, size_t n, struct err *
 
 /* Append BYTES as a basic string; as a bare key where that is possible.
  * -EILSEQ: not UTF-8, which TOML cannot hold; OUT is unchanged. */
+/* VALUE on one line, as it could be written in a file: the same value gives the
+ * same text. Kinds that no key takes appear by their type's name. */
+int toml_value_print(const struct toml_value *value, struct str *out);
 int toml_quote(struct str *out, const char *bytes, size_t len);
 int toml_key_quote(struct str *out, const char *bytes, size_t len);

@@ -33,31 +33,6 @@ struct survey {
 	struct err *err;
 };
 
-/* The same value gives the same text, however it is written in the file. */
-static int value_text(const struct toml_value *value, struct str *out)
-{
-	int r;
-
-	switch ((int)value->type) {
-	case TOML_STRING:
-		return toml_quote(out, value->string.bytes, value->string.len);
-	case TOML_INTEGER:
-		return str_appendf(out, "%" PRId64, value->integer);
-	case TOML_BOOL:
-		return str_append(out, value->boolean ? "true" : "false");
-	case TOML_ARRAY:
-		r = str_append_char(out, '[');
-		for (size_t i = 0; r == 0 && i < value->array.len; i++) {
-			r = i ? str_append(out, ", ") : 0;
-			if (r == 0)
-				r = value_text(value->array.items[i], out);
-		}
-		return r < 0 ? r : str_append_char(out, ']');
-	default:
-		BUG("a value that no key takes");
-	}
-}
-
 static int add_item(struct survey *s, const char *const *path, const struct toml_value *value,
 		    const char *why)
 {
@@ -73,7 +48,7 @@ static int add_item(struct survey *s, const char *const *path, const struct toml
 	if (r == 0)
 		r = str_append(&text, " = ");
 	if (r == 0)
-		r = value_text(value, &text);
+		r = toml_value_print(value, &text);
 	items = reallocarray(s->ask->items, s->ask->len + 1, sizeof(*items));
 	if (items)
 		s->ask->items = items;
