@@ -236,6 +236,33 @@ bool path_covers(const char *dir, const char *path)
 	return str_starts(path, dir) && (path[len] == '\0' || path[len] == '/');
 }
 
+int path_resolve(const char *path, char **ret_path)
+{
+	_cleanup_(freep) char *part = strdup(path);
+	size_t len = part ? strlen(part) : 0;
+
+	if (!part)
+		return -ENOMEM;
+	for (;;) {
+		_cleanup_(fd_closep) int fd = open(len ? part : "/", O_PATH | O_CLOEXEC);
+		_cleanup_(freep) char *real = NULL;
+		int r;
+
+		if (fd >= 0) {
+			r = path_of_fd(fd, &real);
+			if (r < 0)
+				return r;
+			*ret_path = path[len] ? path_join(real, path + len) : take_ptr(real);
+			return *ret_path ? 0 : -ENOMEM;
+		}
+		if (len == 0 || (errno != ENOENT && errno != ENOTDIR && errno != EACCES))
+			return -errno;
+		while (len > 0 && part[--len] != '/')
+			;
+		part[len] = '\0';
+	}
+}
+
 char *path_join(const char *dir, const char *name)
 {
 	size_t len = strlen(dir), name_len;

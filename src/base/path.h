@@ -42,6 +42,10 @@ int path_mkdir_beneath(int dirfd, const char *relative, mode_t mode);
  * has none any more; -EINVAL: it never had one; -ENAMETOOLONG past PATH_MAX. */
 int path_of_fd(int fd, char **ret_path);
 
+/* Links resolved as far as PATH exists, the rest as it is: where it is, or where
+ * it would be made. PATH is absolute and normalized. */
+int path_resolve(const char *path, char **ret_path);
+
 /* Lexical: absolute, no "//", "." or "..", no trailing slash (but "/").
  * BASE is prepended to a relative PATH. -EINVAL: BASE is not absolute. */
 int path_normalize(const char *base, const char *path, char **ret_path);

@@ -131,24 +131,26 @@ static int real_dir(const char *path, char **ret)
 	return fd < 0 ? -errno : path_of_fd(fd, ret);
 }
 
-/* Does DIR, which is symlink-free, hold PATH or what PATH points to? */
+/* Does DIR, which is symlink-free, hold PATH or what PATH leads to? */
 static bool holds(const char *dir, const char *path)
 {
 	_cleanup_(freep) char *real = NULL;
 
 	if (!path)
 		return false;
-	return path_covers(dir, path) || (real_dir(path, &real) == 0 && path_covers(dir, real));
+	return path_covers(dir, path) || (path_resolve(path, &real) == 0 && path_covers(dir, real));
 }
 
-/* Is DIR, which is symlink-free, below PATH or what PATH points to? */
-static bool is_inside(const char *dir, const char *path)
+/* … or is it held by it? */
+static bool overlaps(const char *dir, const char *path)
 {
 	_cleanup_(freep) char *real = NULL;
 
 	if (!path)
 		return false;
-	return path_covers(path, dir) || (real_dir(path, &real) == 0 && path_covers(real, dir));
+	if (path_covers(dir, path) || path_covers(path, dir))
+		return true;
+	return path_resolve(path, &real) == 0 && (path_covers(dir, real) || path_covers(real, dir));
 }
 
 /* System directories lie near the root, also those that others are links to. */
@@ -170,9 +172,9 @@ static const char *refusal(const char *dir, const struct user *user)
 	if (holds(dir, user->home) ||
 	    (!str_eq(user->home, user->pw_home) && holds(dir, user->pw_home)))
 		return "it holds your whole home";
-	if (holds(dir, user->config_dir) || is_inside(dir, user->config_dir))
+	if (overlaps(dir, user->config_dir))
 		return "it holds your own configuration of pale";
-	if (holds(dir, user->state_dir) || is_inside(dir, user->state_dir))
+	if (overlaps(dir, user->state_dir))
 		return "it holds what pale remembers";
 	for (size_t i = 0; i < array_len(system_dirs); i++) {
 		const char *path = system_dirs[i];

@@ -304,10 +304,10 @@ static int check_own(const struct layout *l, struct err *err)
 		return 0;
 	for (size_t i = 0; i < array_len(l->site->own); i++) {
 		const struct site_path *own = &l->site->own[i];
-		const struct place *at = own->path ? places_at(&l->places, own->path) : NULL;
+		const struct place *at = own->real ? places_at(&l->places, own->real) : NULL;
 
 		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE ||
-		    is_hidden_inside(l, own->path))
+		    is_hidden_inside(l, own->real))
 			continue;
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is writable, and pale's own %s would be made there", at->dst,

@@ -56,36 +56,57 @@ static int open_in_workspace(const char *workspace, const char *path, struct err
 		"name the path that it leads to; outside of the workspace that takes trust");
 }
 
+/* The links that PATH leads through, each by the real name of its folder. */
+static int collect_links(const char *path, struct strv *ret)
+{
+	_cleanup_(freep) char *part = strdup(path);
+	int r = part ? 0 : -ENOMEM;
+
+	for (char *slash = part; slash && r == 0;) {
+		struct stat st;
+		char *name = slash + 1;
+
+		slash = strchr(name, '/');
+		if (slash)
+			*slash = '\0';
+		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode)) {
+			_cleanup_(freep) char *folder = NULL;
+
+			name[-1] = '\0';
+			folder = realpath(*part ? part : "/", NULL);
+			name[-1] = '/';
+			r = folder ? strv_take(ret, path_join(folder, name)) : 0;
+		}
+		if (slash)
+			*slash = '/';
+	}
+	return r;
+}
+
 /* The system's own links, such as /var/run: root's, and near the root. */
-static bool is_system_link(const char *path, const struct stat *st)
+static bool is_system_link(const char *path)
 {
 	unsigned depth = 0;
+	struct stat st;
 
-	for (; *path; path++)
-		depth += *path == '/';
-	return st->st_uid == 0 && depth <= 2;
+	for (const char *p = path; *p; p++)
+		depth += *p == '/';
+	return depth <= 2 && lstat(path, &st) == 0 && st.st_uid == 0;
 }
 
 static int check_links(const char *path, struct err *err)
 {
-	_cleanup_(freep) char *part = strdup(path);
+	_cleanup_(strv_release) struct strv links = {0};
 
-	if (!part)
+	if (collect_links(path, &links) < 0)
 		return err_oom(err);
-	for (char *slash = part; slash;) {
-		struct stat st;
-
-		slash = strchr(slash + 1, '/');
-		if (slash)
-			*slash = '\0';
-		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode) && !is_system_link(part, &st))
+	for (size_t i = 0; i < links.len; i++)
+		if (!is_system_link(links.items[i]))
 			return err_hint(err,
 					err_set(err, ERR_POLICY, -ELOOP,
-						"%s leads through the link %s", path, part),
+						"%s leads through the link %s", path,
+						links.items[i]),
 					"name the path that it leads to: links can be moved");
-		if (slash)
-			*slash = '/';
-	}
 	return 0;
 }
 
@@ -158,33 +179,6 @@ static int add_rules(struct site *site, const struct strv *rules, enum follow fo
 	return 0;
 }
 
-/* The links that PATH leads through, each by the real name of its folder. */
-static int collect_links(const char *path, struct strv *ret)
-{
-	_cleanup_(freep) char *part = strdup(path);
-	int r = part ? 0 : -ENOMEM;
-
-	for (char *slash = part; slash && r == 0;) {
-		struct stat st;
-		char *name = slash + 1;
-
-		slash = strchr(name, '/');
-		if (slash)
-			*slash = '\0';
-		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode)) {
-			_cleanup_(freep) char *folder = NULL;
-
-			name[-1] = '\0';
-			folder = realpath(*part ? part : "/", NULL);
-			name[-1] = '/';
-			r = folder ? strv_take(ret, path_join(folder, name)) : 0;
-		}
-		if (slash)
-			*slash = '/';
-	}
-	return r;
-}
-
 /* Where policy comes from: hidden from every command, whatever else it sees. */
 static int add_own(struct site *site, const struct user *user, struct err *err)
 {
@@ -203,6 +197,9 @@ static int add_own(struct site *site, const struct user *user, struct err *err)
 		r = probe_path(site->workspace, FOLLOW_ANYWHERE, &site->own[i], err);
 		if (r < 0)
 			return r;
+		/* Where it would be made. */
+		if (!site->own[i].real && path_resolve(paths[i], &site->own[i].real) == -ENOMEM)
+			return err_oom(err);
 	}
 	return 0;
 }
