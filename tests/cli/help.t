@@ -10,6 +10,20 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from palelib import PALE, VERBS, Box, done, eq, has, ok  # noqa: E402
 
 
+def wants_loader(path):
+    """Has the ELF program a PT_INTERP header?"""
+    with open(path, "rb") as file:
+        head = file.read(4096)
+    at, size, count = (int.from_bytes(head[a:b], "little") for a, b in ((32, 40), (54, 56), (56, 58)))
+    return 3 in [int.from_bytes(head[at + i * size:at + i * size + 4], "little") for i in range(count)]
+
+
+def static_programs():
+    for path in (PALE, VERBS):
+        ok(not wants_loader(path), f"{os.path.basename(path)} is static")
+    ok(wants_loader("/bin/true"), "twin: a program with libraries is not")
+
+
 def top_level(box):
     r = box.pale()
     eq(r.status, 2, "pale alone exits with 2")
@@ -107,6 +121,7 @@ def hand_over(box):
 
 
 with Box() as the_box:
+    static_programs()
     top_level(the_box)
     unknown(the_box)
     every_level(the_box)

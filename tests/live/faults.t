@@ -19,7 +19,7 @@ CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmoun
          'setresuid setresgid setgroups openat2 openat open mkdirat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
          'setsid clone landlock_create_ruleset landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
-         'readlink readlinkat rt_sigaction rt_sigprocmask umask poll').split()
+         'readlink readlinkat rt_sigaction rt_sigprocmask poll').split()
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),

@@ -61,6 +61,22 @@ def case_writes_outside(p):
     p.write(p.outside / 'canary', 'canary\n')
 
 
+def case_parent_folder(p):
+    """A parent that is neither the home nor a private folder is not there to be written."""
+    try:
+        top = pathlib.Path(tempfile.mkdtemp(prefix='pale-live-', dir='/srv'))
+    except OSError:
+        return skip(p, 'only root can make a folder in /srv', only_root=True)
+    os.chown(top, p.uid, p.uid)
+    p.mkdir(top / 'ws')
+    line = 'echo x >../planted'
+    r = p.sh('--', line, cwd=top / 'ws')
+    ok(r.booted and r.code != 0 and not (top / 'planted').exists(), p, 'a write to the parent folder is refused', r)
+    r = p.sh('--preset', 'off', '--', line, cwd=top / 'ws')
+    ok(r.booted and (top / 'planted').exists(), p, 'twin: off writes it', r)
+    shutil.rmtree(top)
+
+
 def case_system_directories(p):
     stem = f'pale-live-{os.getpid()}'
     for d in ('/etc', '/usr', '/usr/bin', '/opt', '/var', '/', '/boot', '/sys', '/proc', '/proc/sys/kernel', '/dev'):
@@ -485,7 +501,8 @@ def case_long_workspace(p):
         os.close(fd)
 
 
-main(case_secrets_of_the_home, case_writes_outside, case_system_directories, case_private_places,
+main(case_secrets_of_the_home, case_writes_outside, case_parent_folder,
+     case_system_directories, case_private_places,
      case_tmpfs_size, case_filesystem_values, case_ephemeral, case_lists, case_hidden,
      case_hidden_behind_a_link,
      case_links_in_rules, case_set_up_makes_nothing_on_the_host, case_inherited_descriptors,

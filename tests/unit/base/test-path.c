@@ -337,12 +337,40 @@ static void test_join(void)
 	tap_eq_str(path_basename("/"), "/", "basename of the root");
 }
 
+/* AT and WANT are below the scratch folder. */
+static void resolves(const char *at, const char *want)
+{
+	_cleanup_(freep) char *top = realpath(".", NULL);
+	_cleanup_(freep) char *path = path_join(top, at);
+	_cleanup_(freep) char *full = path_join(top, want);
+	_cleanup_(freep) char *got = NULL;
+
+	tap_eq_int(path_resolve(path, &got), 0, "%s can be resolved", at);
+	tap_eq_str(got, full, "%s is %s", at, want);
+}
+
+static void test_resolve(void)
+{
+	_cleanup_(freep) char *got = NULL;
+
+	if (mkdir("real", 0755) < 0 || mkdir("real/sub", 0755) < 0 ||
+	    symlink("real", "alias") < 0 || symlink("nowhere", "broken") < 0)
+		abort();
+	resolves("real/sub", "real/sub");
+	resolves("alias/sub", "real/sub");
+	resolves("alias/gone/deeper", "real/gone/deeper");
+	resolves("gone", "gone");
+	resolves("broken/x", "broken/x");
+	tap_ok(path_resolve("/", &got) == 0 && str_eq(got, "/"), "the root is itself");
+}
+
 int main(void)
 {
 	int dirfd;
 
 	scratch_enter();
 	dirfd = make_tree();
+	test_resolve();
 	if (tap_ok(dirfd >= 0, "the tree is made")) {
 		if (tap_on_valgrind()) {
 			tap_note("valgrind knows no openat2: lexical parts only");

@@ -168,6 +168,7 @@ static void test_own_folders(const struct user *user)
 	struct user other = *user;
 	char *own = str_printf("%s/own/pale", scratch_path);
 	char *by_link = str_printf("%s/own-link/pale", scratch_path);
+	char *absent;
 
 	make_dir("own");
 	make_dir("own/pale");
@@ -185,6 +186,12 @@ static void test_own_folders(const struct user *user)
 		other.state_dir = i % 2 ? by_link : own;
 		find_fails(&other, cases[i].asked, "what pale remembers", cases[i].name);
 	}
+	/* Not there yet, but who makes it makes it in the folder behind the link. */
+	absent = str_printf("%s/own-link/beside/gone/pale", scratch_path);
+	other = *user;
+	other.config_dir = absent;
+	find_fails(&other, "own/beside", "configuration of pale", "where it would be made");
+	free(absent);
 	other = *user;
 	other.config_dir = other.state_dir = own;
 	find_root(&other, "own/beside", "own/beside", "one beside them is fine");
