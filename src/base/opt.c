@@ -199,7 +199,8 @@ static int put_wrapped(struct str *out, const char *text, size_t at, size_t inde
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
-int opt_text(const struct opt *opt, struct str *out)
+/* The help of one option, its choices included. */
+static int full_help(const struct opt *opt, struct str *out)
 {
 	int r = str_append(out, opt->help ? opt->help : "");
 
@@ -225,7 +226,7 @@ static int put_option(const struct opt *opt, size_t column, struct str *out)
 	else
 		r = str_appendf(out, "%*s", (int)(column - width), "");
 	if (r == 0)
-		r = opt_text(opt, &text);
+		r = full_help(opt, &text);
 	return r < 0 ? r : put_wrapped(out, str_text(&text), column, column);
 }
 

@@ -43,7 +43,5 @@ typedef int opt_set_fn(const struct opt *opt, const char *value, void *data, str
  * ERR_USAGE with a "did you mean"; unambiguous prefixes are not accepted. */
 int opt_parse(const struct opt_table *table, int argc, char **argv, opt_set_fn *set, void *data,
 	      struct opt_args *ret_args, struct err *err);
-/* The help of one option, its choices included. */
-int opt_text(const struct opt *opt, struct str *out);
 /* Aligned, wrapped at 80 columns, grouped. */
 int opt_help(const struct opt_table *table, struct str *out);

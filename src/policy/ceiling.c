@@ -56,7 +56,9 @@ static int start_at_top(struct draft *ceiling, struct err *err)
 	return spec->workspace ? 0 : err_oom(err);
 }
 
-int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, struct err *err)
+/* The loosest spec that LAYER's [ceiling] allows. */
+static int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret,
+			struct err *err)
 {
 	_cleanup_(resolved_release) struct resolved out = {0};
 	_cleanup_(draft_release) struct draft ceiling = *draft;

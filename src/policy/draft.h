@@ -45,9 +45,6 @@ int draft_apply_sandbox(struct draft *draft, const char *command, const char *as
 int draft_settle(struct draft *draft, struct err *err);
 /* Refuse or clamp what [ceiling] of the system's and the user's file forbids. */
 int draft_apply_ceilings(struct draft *draft, struct err *err);
-/* The loosest spec that LAYER's [ceiling] allows. */
-int ceiling_spec(const struct draft *draft, enum layer layer, struct spec *ret, struct err *err);
 
-bool preset_is_builtin(const char *name); /* the alias included */
 /* A configured preset that is named like a built-in one. */
 int presets_check_names(const struct config *config, struct err *err);

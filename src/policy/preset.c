@@ -50,7 +50,8 @@ static const struct builtin *builtin_find(const char *name)
 	return NULL;
 }
 
-bool preset_is_builtin(const char *name)
+/* The alias included. */
+static bool preset_is_builtin(const char *name)
 {
 	return builtin_find(name) != NULL;
 }
