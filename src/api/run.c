@@ -163,7 +163,7 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 
 int run_execute(struct run *run, const struct run_request *request, struct err *err)
 {
-	return local_run(run->plan, request->stdout_fd, &run->result, err);
+	return local_run(run->plan, &request->stdio, &run->result, err);
 }
 
 void run_release(struct run *run)

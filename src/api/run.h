@@ -5,6 +5,7 @@
  */
 #pragma once
 #include "api/context.h"
+#include "base/fd.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
 #include "result/result.h"
@@ -26,7 +27,7 @@ struct run_request {
 	const char *name;      /* a registered command, or NULL */
 	char *const *args;     /* its further arguments, or the command itself; ends in NULL */
 	struct ask ask;
-	int stdout_fd; /* where the command's output goes: 1 as a rule */
+	struct stdio stdio; /* the command's: 0, 1 and 2 as a rule */
 };
 
 /* Everything up to the plan; nothing is executed. RUN is zeroed by the caller

@@ -3,7 +3,8 @@
 
 #include "engine/engine.h"
 
-int local_run(const struct plan *plan, int stdout_fd, struct result *ret, struct err *err)
+int local_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
+	      struct err *err)
 {
-	return engine_run(plan, stdout_fd, ret, err);
+	return engine_run(plan, stdio, ret, err);
 }

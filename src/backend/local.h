@@ -5,6 +5,8 @@
 struct err;
 struct plan;
 struct result;
+struct stdio;
 
 /* As engine_run(). */
-int local_run(const struct plan *plan, int stdout_fd, struct result *ret, struct err *err);
+int local_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
+	      struct err *err);

@@ -17,3 +17,8 @@ int fd_write_all(int fd, const void *data,
 		 size_t len); /* 0 or -errno; EINTR and short writes handled */
 /* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */
 int fd_read_all(int fd, size_t max, struct str *ret_text);
+
+/* What becomes the 0, 1 and 2 of a program. */
+struct stdio {
+	int fd[3];
+};

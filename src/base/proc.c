@@ -23,13 +23,13 @@
 #define PIPE_MAX (1024 * 1024) /* as far as fs.pipe-max-size goes by default */
 
 /* Our ends; -1 where /dev/null stands in. */
-struct stdio {
+struct pipes {
 	int input;  /* for the child's stdin */
 	int output; /* for the child's stdout */
 	int read;   /* where its output arrives */
 };
 
-static void stdio_release(struct stdio *io)
+static void pipes_release(struct pipes *io)
 {
 	io->input = fd_close(io->input);
 	io->output = fd_close(io->output);
@@ -71,7 +71,7 @@ static int open_input(const char *text, int *ret_fd)
 	return 0;
 }
 
-static int open_output(struct stdio *io)
+static int open_output(struct pipes *io)
 {
 	int fds[2], r;
 
@@ -112,7 +112,7 @@ static int set_attributes(posix_spawnattr_t *attr)
 	return -r;
 }
 
-static int spawn(const struct child *child, const struct stdio *io, pid_t *ret_pid)
+static int spawn(const struct child *child, const struct pipes *io, pid_t *ret_pid)
 {
 	static char *const empty[] = {NULL};
 	posix_spawn_file_actions_t actions;
@@ -243,7 +243,7 @@ static int run_started(struct child *child, pid_t pid, int fd, struct str *out)
 
 int child_run(struct child *child, struct str *ret_output, struct err *err)
 {
-	_cleanup_(stdio_release) struct stdio io = {-1, -1, -1};
+	_cleanup_(pipes_release) struct pipes io = {-1, -1, -1};
 	bool wanted = ret_output && child->max_output > 0;
 	pid_t pid;
 	int r = 0;

@@ -103,7 +103,7 @@ static int set_command(struct run_args *args, const struct opt_args *operands, s
 	if (operands->dashdash != 0)
 		request->name = *operands->operands;
 	request->args = operands->operands + (request->name != NULL);
-	request->stdout_fd = args->json ? STDERR_FILENO : STDOUT_FILENO;
+	request->stdio = (struct stdio){{0, args->json ? 2 : 1, 2}};
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "confine/confine.h"
+#include "engine/engine.h"
 #include "engine/mount.h"
 #include "engine/net.h"
 #include "engine/userns.h"
@@ -25,10 +26,20 @@
 enum { CHANNEL = 3 };
 
 /* Keep 0, 1, 2 and the channel; whatever else the caller left open is gone. */
-static int keep_descriptors(int channel, int stdout_fd, struct err *err)
+static int keep_descriptors(int channel, const struct stdio *stdio, struct err *err)
 {
-	if (stdout_fd != STDOUT_FILENO && dup2(stdout_fd, STDOUT_FILENO) < 0)
-		return err_sys(err, -errno, "redirect the output");
+	/* The given ones may be 0, 1 and 2 in another order: none is overwritten
+	 * before it was copied. */
+	int copies[3];
+
+	for (int i = 0; i < 3; i++) {
+		copies[i] = stdio->fd[i] == i ? i : fcntl(stdio->fd[i], F_DUPFD_CLOEXEC, CHANNEL);
+		if (copies[i] < 0)
+			return err_sys(err, -errno, "copy descriptor %d", i);
+	}
+	for (int i = 0; i < 3; i++)
+		if (copies[i] != i && dup2(copies[i], i) < 0)
+			return err_sys(err, -errno, "pass descriptor %d", i);
 	if (channel != CHANNEL && dup3(channel, CHANNEL, O_CLOEXEC) < 0)
 		return err_sys(err, -errno, "keep the channel");
 	if (sys_close_range(CHANNEL + 1, ~0U, 0) < 0)
@@ -152,7 +163,7 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 	return false;
 }
 
-_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
+_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct warden_job job = {
@@ -163,7 +174,7 @@ _Noreturn void contain(const struct plan *plan, int channel, int stdout_fd)
 		.channel = CHANNEL,
 	};
 
-	if (keep_descriptors(channel, stdout_fd, &failed.err) < 0) {
+	if (keep_descriptors(channel, stdio, &failed.err) < 0) {
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}

@@ -3,7 +3,8 @@
 #pragma once
 
 struct plan;
+struct stdio;
 
 /* CHANNEL: the warden's end of the pair. Does not return: it becomes the
  * warden, or reports what failed and exits. */
-_Noreturn void contain(const struct plan *plan, int channel, int stdout_fd);
+_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio);

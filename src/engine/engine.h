@@ -10,8 +10,9 @@
 struct err;
 struct plan;
 struct result;
+struct stdio;
 
-/* Execute PLAN with our own stdin and stderr; the command's stdout is
- * STDOUT_FD. ERR is not NULL. 0: the command was executed and *ret is filled. Else nothing was
- * executed and err says why. */
-int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struct err *err);
+/* Execute PLAN; our own 0, 1 and 2 must be open as well as those of STDIO. ERR is not NULL. 0: the command was executed and *ret is filled.
+ * Else nothing was executed and err says why. */
+int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
+	       struct err *err);

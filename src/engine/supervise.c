@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -21,6 +20,7 @@
 #include "base/sys.h"
 #include "engine/contain.h"
 #include "engine/engine.h"
+#include "engine/loop.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -37,12 +37,14 @@ static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 
 struct supervisor {
 	const struct plan *plan;
+	const struct stdio *stdio;
+	struct loop loop;
+	struct loop_timer deadline;
 	pid_t warden;
 	int pidfd;
 	int channel;
 	int signals;
 	uint64_t started_ns;
-	uint64_t deadline_ns; /* UINT64_MAX: none */
 	bool timed_out;
 	int status;
 	bool failed;
@@ -50,12 +52,12 @@ struct supervisor {
 
 /* 0, 1 and 2 must be taken, or a descriptor of ours would become the
  * command's stdin. A folder among them would lead out of the sandbox. */
-static int check_stdio(struct err *err)
+static int check_stdio(const struct stdio *stdio, struct err *err)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		struct stat st;
 
-		if (fstat(fd, &st) < 0)
+		if (fcntl(fd, F_GETFD) < 0 || fstat(stdio->fd[fd], &st) < 0)
 			return err_sys(err, -errno, "descriptor %d", fd);
 		if (S_ISDIR(st.st_mode)) {
 			err_set(err, ERR_USAGE, -EISDIR,
@@ -96,7 +98,7 @@ static void explain_clone(int r, struct err *err)
 			 "kernel.apparmor_restrict_unprivileged_userns=0`, as far as they exist");
 }
 
-static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
+static int start_warden(struct supervisor *s, struct err *err)
 {
 	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
 				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
@@ -116,7 +118,7 @@ static int start_warden(struct supervisor *s, int stdout_fd, struct err *err)
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
-		contain(s->plan, pair[1], stdout_fd);
+		contain(s->plan, pair[1], s->stdio);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
@@ -151,70 +153,69 @@ static void take_report(struct supervisor *s, struct err *err)
 		*err = report.err;
 }
 
-static void pass_signals(struct supervisor *s)
+static void pass_signal(struct supervisor *s, int sig)
 {
-	struct signalfd_siginfo info;
-
-	while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		int sig = (int)info.ssi_signo;
-
-		if (!warden_has_report(s->channel) && sig != SIGTSTP && sig != SIGCONT) {
-			kill_run(s); /* nothing is there yet that could handle it */
-		} else if (sig == SIGTSTP) {
-			warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
-			raise(SIGSTOP);
-		} else if (sig == SIGCONT) {
-			warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
-		} else {
-			warden_send_order(s->channel, WARDEN_SIGNAL, sig);
-		}
+	if (!warden_has_report(s->channel) && sig != SIGTSTP && sig != SIGCONT) {
+		kill_run(s); /* nothing is there yet that could handle it */
+	} else if (sig == SIGTSTP) {
+		warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
+		raise(SIGSTOP);
+	} else if (sig == SIGCONT) {
+		warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
+	} else {
+		warden_send_order(s->channel, WARDEN_SIGNAL, sig);
 	}
 }
 
-/* First ask, then insist. */
-static void on_deadline(struct supervisor *s)
+static void on_signals(void *data, short revents)
 {
+	struct supervisor *s = data;
+	struct signalfd_siginfo info;
+
+	(void)revents;
+	while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		pass_signal(s, (int)info.ssi_signo);
+}
+
+/* First ask, then insist. */
+static void on_deadline(void *data, short revents)
+{
+	struct supervisor *s = data;
+
+	(void)revents;
 	if (s->timed_out) {
 		kill_run(s);
-		s->deadline_ns = UINT64_MAX;
 		return;
 	}
 	s->timed_out = true;
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGTERM);
 	/* A stopped process acts on it only when it goes on. */
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
-	s->deadline_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
+	s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
 }
 
-static int remaining_ms(const struct supervisor *s)
+static void on_end(void *data, short revents)
 {
-	uint64_t now = clock_mono_ns(), ms;
+	struct supervisor *s = data;
 
-	if (s->deadline_ns == UINT64_MAX)
-		return -1;
-	if (s->deadline_ns <= now)
-		return 0;
-	ms = (s->deadline_ns - now + 999999) / 1000000;
-	return ms > 3600000 ? 3600000 : (int)ms;
+	(void)revents;
+	s->loop.done = true;
 }
 
 /* Until the warden ends. Its report can wait: to be woken for it as well would
  * cost more than it tells. */
 static void watch(struct supervisor *s)
 {
-	struct pollfd fds[] = {{.fd = s->pidfd, .events = POLLIN},
-			       {.fd = s->signals, .events = POLLIN}};
-
-	for (;;) {
-		int n = poll(fds, array_len(fds), remaining_ms(s));
-
-		if (n > 0 && fds[0].revents)
-			return;
-		if (n > 0 && fds[1].revents)
-			pass_signals(s);
-		if (s->deadline_ns <= clock_mono_ns())
-			on_deadline(s);
+	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
+	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);
+	if (s->plan->timeout_ms != UINT64_MAX) {
+		s->deadline = (struct loop_timer){.at_ns = s->started_ns +
+							   s->plan->timeout_ms * 1000000,
+						  .fn = on_deadline,
+						  .data = s};
+		loop_add_timer(&s->loop, &s->deadline);
 	}
+	loop_run(&s->loop);
 }
 
 /* Reap the warden and what it left, which is nothing with a pid namespace. */
@@ -248,24 +249,22 @@ static void judge(const struct supervisor *s, struct result *ret)
 		ret->outcome = ret->exit_code == 0 ? OUTCOME_OK : OUTCOME_FAILED;
 }
 
-int engine_run(const struct plan *plan, int stdout_fd, struct result *ret, struct err *err)
+int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
+	       struct err *err)
 {
 	struct supervisor s = {.plan = plan,
+			       .stdio = stdio,
 			       .pidfd = -1,
 			       .channel = -1,
 			       .signals = -1,
-			       .started_ns = clock_mono_ns(),
-			       .deadline_ns = UINT64_MAX};
+			       .started_ns = clock_mono_ns()};
 	int r;
 
-	if (plan->timeout_ms != UINT64_MAX)
-		s.deadline_ns = s.started_ns + plan->timeout_ms * 1000000;
-
-	r = check_stdio(err);
+	r = check_stdio(stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
 	if (r == 0)
-		r = start_warden(&s, stdout_fd, err);
+		r = start_warden(&s, err);
 	if (r == 0)
 		watch(&s);
 	else

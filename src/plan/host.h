@@ -19,6 +19,8 @@ struct err;
 struct user;
 struct spec;
 
+enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
+
 struct host {
 	uid_t uid;
 	gid_t gid;

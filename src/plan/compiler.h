@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* compiler - what the parts of plan_compile() share. */
+#pragma once
+#include "base/str.h"
+#include "policy/spec.h"
+
+struct err;
+struct host;
+struct plan;
+struct resolved;
+struct site;
+
+struct compiler {
+	struct plan *plan;
+	const struct resolved *resolved;
+	const struct spec *spec;
+	const struct host *host;
+	const struct site *site;
+	dim_set weak;        /* not enforced as asked */
+	struct strv missing; /* dimensions that stop the run */
+};
+
+/* What this version, or this engine, does not do at all, whoever allows it. */
+int judge_refuse(const struct compiler *c, struct err *err);
+/* A verdict for each dimension that the spec bounds. -ENOTSUP: one that must
+ * hold does not, and nobody allowed it to be degraded. */
+int judge(struct compiler *c, struct err *err);

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "plan/compiler.h"
+#include "plan/host.h"
+#include "plan/op.h"
+#include "plan/plan.h"
+#include "policy/resolve.h"
+
+/* A dimension that cannot be held: fatal unless the operator named it. */
+static int give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
+{
+	plan_verdict(c->plan, dim_name(dim), state, why);
+	c->weak |= DIM_BIT(dim);
+	if (c->resolved->allow_degraded & DIM_BIT(dim))
+		return 0;
+	return strv_add(&c->missing, dim_name(dim));
+}
+
+static int judge_limits(struct compiler *c)
+{
+	static const enum dim unbuilt[] = {DIM_CPU, DIM_MEMORY, DIM_PIDS, DIM_DISK, DIM_MAX_OUTPUT};
+	int r = 0;
+
+	if (c->spec->timeout != SPEC_UNLIMITED)
+		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
+	for (size_t i = 0; i < array_len(unbuilt) && r == 0; i++)
+		if (*spec_limit_const(c->spec, unbuilt[i]) != SPEC_UNLIMITED)
+			r = give_up(c, unbuilt[i], UNENFORCED,
+				    "nothing: this engine has no limits yet");
+	return r;
+}
+
+static int judge_boundary(struct compiler *c)
+{
+	const struct spec *spec = c->spec;
+	struct plan *plan = c->plan;
+	int r = 0;
+
+	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED,
+		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
+	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED,
+		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
+	if (spec->paths_hidden.len)
+		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
+	if (spec->ephemeral)
+		plan_verdict(plan, dim_name(DIM_EPHEMERAL), ENFORCED, "overlay");
+	if (spec->filesystem != FILESYSTEM_UNRESTRICTED)
+		plan_verdict(plan, dim_name(DIM_TMPFS), ENFORCED, "size of the tmpfs");
+	if (spec->processes == PROCESSES_ISOLATED)
+		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "pid namespace");
+	else if (!plan->confined)
+		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "unrestricted");
+	else if (c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
+		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "Landlock signal scope");
+	else
+		r = give_up(
+			c, DIM_PROCESSES, DEGRADED,
+			"no Landlock signal scope: the command could signal the user's processes");
+	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
+		     spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
+	if (plan->confined)
+		plan_verdict(plan, dim_name(DIM_NESTED), ENFORCED,
+			     spec->nested ? "unrestricted" : "limit on user namespaces");
+	return r;
+}
+
+int judge_refuse(const struct compiler *c, struct err *err)
+{
+	const struct spec *spec = c->spec;
+	const char *what = NULL;
+
+	if (spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS)
+		return err_hint(err,
+				err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+					"network = \"%s\" cannot be enforced by this version",
+					spec_keys[DIM_NETWORK].choices[spec->network]),
+				"use --network none, or --network unrestricted if you must");
+	if (spec->expose.len)
+		what = "expose (ports that are served to the host)";
+	else if (spec->sockets.len)
+		what = "sockets (unix sockets of the host)";
+	else if (spec->caches.len)
+		what = "caches (private copies that are kept)";
+	else if (!str_eq(c->resolved->mode, "direct"))
+		what = "mode = \"staged\"";
+	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
+		what = "a backend other than \"local\"";
+	else if (!str_eq(c->resolved->engine, "auto") && !str_eq(c->resolved->engine, "native"))
+		what = "an engine other than \"native\"";
+	if (what)
+		return err_hint(
+			err,
+			err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "this version does not offer %s",
+				what),
+			"leave it out; `pale config show --origin` says where it is asked for");
+	if (spec->ephemeral && spec->filesystem != FILESYSTEM_READONLY)
+		return err_hint(err,
+				err_set(err, ERR_CONFIG, -EINVAL,
+					"ephemeral works with filesystem = \"readonly\" only"),
+				"with %s it would change nothing: leave it out",
+				spec_keys[DIM_FILESYSTEM].choices[spec->filesystem]);
+	return 0;
+}
+
+static int report_missing(const struct compiler *c, struct err *err)
+{
+	struct str names = {0}, options = {0};
+
+	if (c->missing.len == 0)
+		return 0;
+	for (size_t i = 0; i < c->missing.len; i++) {
+		str_appendf(&names, "%s%s", i ? ", " : "", c->missing.items[i]);
+		str_appendf(&options, " --allow-degraded %s", c->missing.items[i]);
+	}
+	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "this version cannot enforce here: %s",
+		str_text(&names));
+	err_hint(err, -ENOTSUP,
+		 "to run without:%s, or allow_degraded in [sandbox] of your own pale.toml",
+		 str_text(&options));
+	str_release(&names);
+	str_release(&options);
+	return -ENOTSUP;
+}
+
+int judge(struct compiler *c, struct err *err)
+{
+	if (judge_boundary(c) < 0 || judge_limits(c) < 0)
+		return err_oom(err);
+	return report_missing(c, err);
+}
