@@ -18,6 +18,19 @@
 #define RANGE_BASE    0x70000000u
 #define DEFAULT_TMPFS (1ull << 30)
 
+/* By name, or the first rung of the ladder that this host has. */
+static void choose_engine(struct compiler *c)
+{
+	const char *asked = c->resolved->engine;
+
+	for (enum engine e = ENGINE_NATIVE; e <= ENGINE_LANDLOCK; e++)
+		if (str_eq(asked, engine_name(e)))
+			c->plan->engine = e;
+	if (!str_eq(asked, "auto") || !c->host->no_namespaces)
+		return;
+	c->plan->engine = c->host->bwrap ? ENGINE_BWRAP : ENGINE_LANDLOCK;
+}
+
 static void choose_ids(struct compiler *c)
 {
 	struct plan *plan = c->plan;
@@ -90,7 +103,7 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	struct grade grade;
 	int r;
 
-	plan->engine = "native";
+	choose_engine(c);
 	plan->confined = spec_is_confined(&c->resolved->spec);
 	plan->timeout_ms = c->spec->timeout;
 	r = judge_refuse(c, err);

@@ -82,5 +82,6 @@ void host_release(struct host *host)
 		free(host->dirs[i].link);
 	free(host->dirs);
 	strv_release(&host->files);
+	free(host->bwrap);
 	*host = (struct host){0};
 }

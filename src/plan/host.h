@@ -24,7 +24,9 @@ enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
 struct host {
 	uid_t uid;
 	gid_t gid;
-	int landlock_abi; /* 0: none */
+	int landlock_abi;   /* 0: none */
+	bool no_namespaces; /* not allowed here: a run tried, or a probe */
+	char *bwrap; /* a bubblewrap that works, or NULL; looked for only without namespaces */
 	/* The system directories that exist: a folder, or a link with its target. */
 	struct host_dir {
 		const char *path;

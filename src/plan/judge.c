@@ -88,7 +88,7 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
 		what = "a backend other than \"local\"";
-	else if (!str_eq(c->resolved->engine, "auto") && !str_eq(c->resolved->engine, "native"))
+	else if (c->plan->engine != ENGINE_NATIVE)
 		what = "an engine other than \"native\"";
 	if (what)
 		return err_hint(

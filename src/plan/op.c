@@ -42,9 +42,20 @@ static const char *const enforcement_names[] = {
 	[UNENFORCED] = "unenforced",
 };
 
+static const char *const engine_names[] = {
+	[ENGINE_NATIVE] = "native",
+	[ENGINE_BWRAP] = "bwrap",
+	[ENGINE_LANDLOCK] = "landlock",
+};
+
 const char *op_name(enum op_kind kind)
 {
 	return op_names[kind];
+}
+
+const char *engine_name(enum engine engine)
+{
+	return engine_names[engine];
 }
 
 const char *enforcement_name(enum enforcement state)

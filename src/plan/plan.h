@@ -87,7 +87,15 @@ enum idmap {
 	IDMAP_IDENTITY, /* every id is itself: root with the whole filesystem */
 };
 
+/* What executes the plan on this machine, from best to least. */
+enum engine {
+	ENGINE_NATIVE,   /* namespaces of our own making */
+	ENGINE_BWRAP,    /* the same through bubblewrap */
+	ENGINE_LANDLOCK, /* no namespaces: Landlock and seccomp alone */
+};
+
 struct plan {
+	enum engine engine;
 	bool confined;
 	unsigned long namespaces; /* CLONE_NEW* */
 	enum idmap idmap;
@@ -102,7 +110,6 @@ struct plan {
 	uint64_t timeout_ms; /* UINT64_MAX: none */
 	struct verdict verdicts[PLAN_VERDICTS_MAX];
 	size_t verdicts_len;
-	const char *engine;
 	const char *world; /* the grade of what is enforced */
 	unsigned ceiling;
 };
@@ -116,6 +123,7 @@ struct plan *plan_free(struct plan *plan); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct plan *, plan_free);
 
 const char *op_name(enum op_kind kind);
+const char *engine_name(enum engine engine);
 const char *enforcement_name(enum enforcement state);
 int plan_print(const struct plan *plan, struct str *out);
 void plan_json(const struct plan *plan, struct json *json);          /* the whole plan */

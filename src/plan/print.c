@@ -67,7 +67,7 @@ static int print_head(const struct plan *plan, struct str *out)
 {
 	char text[SIZE_TEXT_MAX];
 	int r = str_appendf(out, "engine      %s\nworld       %s, ceiling %u\nnamespaces ",
-			    plan->engine, plan->world, plan->ceiling);
+			    engine_name(plan->engine), plan->world, plan->ceiling);
 
 	for (size_t i = 0; i < array_len(namespaces) && r == 0; i++)
 		if (plan->namespaces & namespaces[i].flag)
@@ -159,7 +159,7 @@ static void env_name_json(const char *pair, struct json *json)
 void plan_json(const struct plan *plan, struct json *json)
 {
 	json_begin_object(json, NULL);
-	json_add_string(json, "engine", plan->engine);
+	json_add_string(json, "engine", engine_name(plan->engine));
 	json_begin_object(json, "grade");
 	json_add_string(json, "world", plan->world);
 	json_add_uint(json, "ceiling", plan->ceiling);
