@@ -208,6 +208,7 @@ static void result_json(const struct result *result, struct json *json)
 		json_add_int(json, "signal", result->signal);
 	else
 		json_add_null(json, "signal");
+	json_add_string(json, "limit", result->limit);
 	json_add_uint(json, "duration_ms", result->duration_ms);
 	json_begin_object(json, "usage");
 	usage_number(json, "memory_peak", result->usage.memory_peak);

@@ -18,6 +18,9 @@
 #ifndef LANDLOCK_SCOPE_SIGNAL
 #define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
 #endif
+#ifndef CLONE_INTO_CGROUP
+#define CLONE_INTO_CGROUP 0x200000000ULL
+#endif
 #define SYS_AT_RECURSIVE 0x8000
 #define SYS_MNT_DETACH   2
 #define SYS_MS_REC       16384
@@ -30,6 +33,14 @@ struct sys_clone_args {
 };
 struct sys_landlock_ruleset {
 	uint64_t handled_access_fs, handled_access_net, scoped;
+};
+
+struct sys_dirent {
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
 };
 
 static inline int sys_result(long r)

@@ -182,17 +182,35 @@ static int explain(const struct run *run, const struct run_args *args)
 	return emit(&out) ? EXIT_NOT_RUN : 0;
 }
 
-static int finish(const struct run *run, const struct run_args *args)
+/* What ended the run, when it was pale or a limit: never a bare 137. */
+static void explain_end(const struct run *run)
 {
-	int status = result_status(&run->result);
+	_cleanup_(str_release) struct str value = {0};
+	const struct result *result = &run->result;
 	char limit[SIZE_TEXT_MAX];
 	struct err err = {0};
 
-	if (run->result.outcome == OUTCOME_TIMEOUT && !args->json) {
+	if (result->outcome == OUTCOME_TIMEOUT) {
 		err_set(&err, ERR_SYSTEM, 0, "timed out after %s",
 			duration_format(run->plan->timeout_ms, limit));
 		report(&err);
+	} else if (result->limit) {
+		enum dim dim = dim_by_name(result->limit);
+
+		(void)spec_print_dim(&run->resolved.spec, dim, &value);
+		err_set(&err, ERR_SYSTEM, 0, "%s = %s was reached", result->limit,
+			str_text(&value));
+		err_hint(&err, 0, "pale run --%s MORE allows more", result->limit);
+		report(&err);
 	}
+}
+
+static int finish(const struct run *run, const struct run_args *args)
+{
+	int status = result_status(&run->result);
+
+	if (!args->json)
+		explain_end(run);
 	/* A result that could not be delivered is no success. */
 	if (deliver(run, NULL, args) != 0 && status == 0)
 		return STATUS_ERROR;

@@ -61,6 +61,19 @@ int confine_no_core(struct err *err)
 	return 0;
 }
 
+int confine_limit(int resource, uint64_t value, struct err *err)
+{
+	struct rlimit now, limit = {value, value};
+
+	if (getrlimit(resource, &now) < 0)
+		return err_sys(err, -errno, "look at a limit");
+	if (now.rlim_max < limit.rlim_max) /* tighter already */
+		limit.rlim_cur = limit.rlim_max = now.rlim_max;
+	if (setrlimit(resource, &limit) < 0)
+		return err_sys(err, -errno, "lower a limit to %llu", (unsigned long long)value);
+	return 0;
+}
+
 int confine_signal_scope(struct err *err)
 {
 	struct sys_landlock_ruleset attr = {.scoped = LANDLOCK_SCOPE_SIGNAL};

@@ -6,6 +6,7 @@
  * be taken back. Allocation-free: they run between clone and exec.
  */
 #pragma once
+#include <stdint.h>
 
 struct err;
 
@@ -16,6 +17,8 @@ int confine_no_new_privs(struct err *err);
 /* The caller's keys are out of reach from here on. */
 int confine_fresh_keyring(struct err *err);
 int confine_no_core(struct err *err);
+/* Lower RESOURCE of setrlimit(2), soft and hard. */
+int confine_limit(int resource, uint64_t value, struct err *err);
 /* The filter of refused system calls. VARIANT: the bits below. Needs
  * no_new_privs. */
 enum { SECCOMP_VISIBLE = 1, SECCOMP_NESTED = 2 };

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "confine/confine.h"
-#include "engine/engine.h"
+#include "engine/cgroup.h"
 #include "engine/mount.h"
 #include "engine/net.h"
 #include "engine/userns.h"
@@ -47,16 +48,31 @@ static int keep_descriptors(int channel, const struct stdio *stdio, struct err *
 	return 0;
 }
 
+/* What the kernel counts for each user, and for each user namespace below: the
+ * user outside shall have some left. */
+static const struct {
+	const char *file, *value;
+} quotas[] = {
+	{"proc/sys/user/max_user_namespaces", "0"},
+	{"proc/sys/user/max_inotify_instances", "64"},
+	{"proc/sys/user/max_fanotify_groups", "16"},
+};
+
 static int limit_userns(const struct builder *b, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = path_open_nolink(b->root, "proc/sys/user/max_user_namespaces",
-						       O_WRONLY, 0);
-	int r;
+	for (size_t i = 0; i < array_len(quotas); i++) {
+		_cleanup_(fd_closep) int fd = path_open_nolink(b->root, quotas[i].file, O_WRONLY,
+							       0);
+		int r = fd;
 
-	if (fd < 0)
-		return err_sys(err, fd, "turn user namespaces off inside");
-	r = fd_write_all(fd, "0", 1);
-	return r < 0 ? err_sys(err, r, "turn user namespaces off inside") : 0;
+		if (fd == -ENOENT && i > 0)
+			continue; /* a kernel without it has nothing to share out */
+		if (fd >= 0)
+			r = fd_write_all(fd, quotas[i].value, strlen(quotas[i].value));
+		if (r < 0)
+			return err_sys(err, r, "lower %s inside", quotas[i].file);
+	}
+	return 0;
 }
 
 static int apply(struct builder *b, const struct op *op, struct err *err)
@@ -76,6 +92,10 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 		return confine_fresh_keyring(err);
 	case OP_NO_CORE:
 		return confine_no_core(err);
+	case OP_LIMIT_PIDS:
+		return confine_limit(RLIMIT_NPROC, op->size, err);
+	case OP_LIMIT_FILE:
+		return confine_limit(RLIMIT_FSIZE, op->size, err);
 	case OP_DROP_CAPS:
 		return confine_drop_caps(err);
 	case OP_NO_NEW_PRIVS:
@@ -163,7 +183,8 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 	return false;
 }
 
-_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio)
+_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
+		       const struct cgroup *cgroup)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct warden_job job = {
@@ -174,7 +195,8 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.channel = CHANNEL,
 	};
 
-	if (keep_descriptors(channel, stdio, &failed.err) < 0) {
+	if (cgroup_join(cgroup, &failed.err) < 0 ||
+	    keep_descriptors(channel, stdio, &failed.err) < 0) {
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}

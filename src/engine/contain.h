@@ -2,9 +2,11 @@
 /* contain - what the cloned child does, from first to last. */
 #pragma once
 
+struct cgroup;
 struct plan;
 struct stdio;
 
-/* CHANNEL: the warden's end of the pair. Does not return: it becomes the
+/* CHANNEL: the warden's end of the pair. CGROUP: joined first. Does not return: it becomes the
  * warden, or reports what failed and exits. */
-_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio);
+_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
+		       const struct cgroup *cgroup);

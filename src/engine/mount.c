@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -340,10 +341,26 @@ static int apply_device(struct builder *b, const struct op *op, struct err *err)
 
 static int apply_devpts(struct builder *b, const struct op *op, struct err *err)
 {
-	const char *params[] = {"newinstance", NULL, "ptmxmode", "0666", "mode", "0620", NULL};
+	const char *params[] = {"newinstance", NULL,  "ptmxmode", "0666", "mode",
+				"0620",        "max", "256",      NULL};
 	_cleanup_(fd_closep) int mount = new_fs("devpts", params,
 						MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
+	return mount < 0 ? mount : attach(b, mount, op, err);
+}
+
+/* The cgroup that was joined becomes the root of what can be seen of it. */
+static int apply_cgroup_view(struct builder *b, const struct op *op, struct err *err)
+{
+	const char *params[] = {op->src, NULL, NULL};
+	_cleanup_(fd_closep) int mount = -1;
+
+	if (!b->cgroupns && unshare(CLONE_NEWCGROUP) < 0)
+		return err_sys(err, -errno, "make a cgroup namespace");
+	b->cgroupns = true;
+	mount = new_fs(op->src ? "cgroup" : "cgroup2", params,
+		       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+		       err);
 	return mount < 0 ? mount : attach(b, mount, op, err);
 }
 
@@ -427,11 +444,14 @@ static int apply_overlay(struct builder *b, const struct op *op, struct err *err
 typedef int apply_fn(struct builder *b, const struct op *op, struct err *err);
 
 static apply_fn *const appliers[OP_KIND_COUNT_] = {
-	[OP_ROOT] = apply_root,       [OP_ROOT_BIND] = apply_root_bind, [OP_TMPFS] = apply_tmpfs,
-	[OP_AUX] = apply_aux,         [OP_SYMLINK] = apply_symlink,     [OP_BIND] = apply_bind,
-	[OP_PRIVATE] = apply_private, [OP_OVERLAY] = apply_overlay,     [OP_PIN] = apply_pin,
-	[OP_HIDE] = apply_hide,       [OP_PROC] = apply_proc,           [OP_DEVICE] = apply_device,
-	[OP_DEVPTS] = apply_devpts,   [OP_READONLY] = apply_readonly,
+	[OP_ROOT] = apply_root,         [OP_ROOT_BIND] = apply_root_bind,
+	[OP_TMPFS] = apply_tmpfs,       [OP_AUX] = apply_aux,
+	[OP_SYMLINK] = apply_symlink,   [OP_BIND] = apply_bind,
+	[OP_PRIVATE] = apply_private,   [OP_OVERLAY] = apply_overlay,
+	[OP_PIN] = apply_pin,           [OP_HIDE] = apply_hide,
+	[OP_PROC] = apply_proc,         [OP_DEVICE] = apply_device,
+	[OP_DEVPTS] = apply_devpts,     [OP_CGROUP_VIEW] = apply_cgroup_view,
+	[OP_READONLY] = apply_readonly,
 };
 
 int builder_apply(struct builder *b, const struct op *op, struct err *err)

@@ -29,6 +29,7 @@ struct builder {
 	int channel; /* where the mounts come from that only the parent may make; -1 */
 	int prepared[PREPARED_MAX]; /* … in the order of the plan, once received */
 	size_t prepared_len, prepared_next;
+	bool cgroupns; /* was made */
 	/* The folder that the last mount point was made in; see target.h. */
 	int parent;
 	const char *parent_path;

@@ -20,7 +20,9 @@
 #include "base/sys.h"
 #include "engine/contain.h"
 #include "engine/engine.h"
+#include "engine/limiter.h"
 #include "engine/loop.h"
+#include "engine/scope.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -40,12 +42,13 @@ struct supervisor {
 	const struct stdio *stdio;
 	struct loop loop;
 	struct loop_timer deadline;
+	struct limiter limiter;
 	pid_t warden;
 	int pidfd;
 	int channel;
 	int signals;
 	uint64_t started_ns;
-	bool timed_out;
+	bool asked_to_end, timed_out;
 	int status;
 	bool failed;
 };
@@ -103,7 +106,12 @@ static int start_warden(struct supervisor *s, struct err *err)
 	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
 				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 				      .exit_signal = SIGCHLD};
-	int pair[2], r;
+	int pair[2], r, cgroup = cgroup_clone_fd(&s->limiter.cgroup);
+
+	if (cgroup >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup;
+	}
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, -errno, "socketpair");
@@ -118,7 +126,7 @@ static int start_warden(struct supervisor *s, struct err *err)
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
-		contain(s->plan, pair[1], s->stdio);
+		contain(s->plan, pair[1], s->stdio, &s->limiter.cgroup);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
@@ -178,20 +186,36 @@ static void on_signals(void *data, short revents)
 }
 
 /* First ask, then insist. */
+static void end_run(struct supervisor *s)
+{
+	if (s->asked_to_end) {
+		kill_run(s);
+		return;
+	}
+	s->asked_to_end = true;
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGTERM);
+	/* A stopped process acts on it only when it goes on. */
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
+	s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
+}
+
 static void on_deadline(void *data, short revents)
 {
 	struct supervisor *s = data;
 
 	(void)revents;
-	if (s->timed_out) {
+	s->timed_out |= !s->asked_to_end;
+	end_run(s);
+}
+
+static void on_limit(void *data, bool at_once)
+{
+	struct supervisor *s = data;
+
+	if (at_once)
 		kill_run(s);
-		return;
-	}
-	s->timed_out = true;
-	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGTERM);
-	/* A stopped process acts on it only when it goes on. */
-	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
-	s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
+	else if (!s->asked_to_end)
+		end_run(s);
 }
 
 static void on_end(void *data, short revents)
@@ -208,13 +232,14 @@ static void watch(struct supervisor *s)
 {
 	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
 	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);
-	if (s->plan->timeout_ms != UINT64_MAX) {
-		s->deadline = (struct loop_timer){.at_ns = s->started_ns +
-							   s->plan->timeout_ms * 1000000,
-						  .fn = on_deadline,
-						  .data = s};
-		loop_add_timer(&s->loop, &s->deadline);
-	}
+	s->deadline = (struct loop_timer){.at_ns = s->plan->timeout_ms == UINT64_MAX
+							   ? LOOP_NEVER
+							   : s->started_ns +
+								     s->plan->timeout_ms * 1000000,
+					  .fn = on_deadline,
+					  .data = s};
+	loop_add_timer(&s->loop, &s->deadline);
+	limiter_watch(&s->limiter, &s->loop, s->warden, on_limit, s);
 	loop_run(&s->loop);
 }
 
@@ -229,11 +254,11 @@ static void collect(struct supervisor *s, struct result *ret)
 		(void)tree_kill(TREE_END_MS);
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
-		.memory_peak = USAGE_UNKNOWN,
+		.memory_peak = (uint64_t)usage.ru_maxrss * 1024, /* of the largest process */
 		.cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
 			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000,
 		.pids_peak = USAGE_UNKNOWN,
-		.written = USAGE_UNKNOWN,
+		.written = (uint64_t)usage.ru_oublock * 512,
 	};
 }
 
@@ -247,6 +272,7 @@ static void judge(const struct supervisor *s, struct result *ret)
 		ret->outcome = OUTCOME_SIGNALED;
 	else
 		ret->outcome = ret->exit_code == 0 ? OUTCOME_OK : OUTCOME_FAILED;
+	limiter_judge(&s->limiter, ret);
 }
 
 int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
@@ -260,9 +286,14 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .started_ns = clock_mono_ns()};
 	int r;
 
+	limiter_init(&s.limiter);
+	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
+		return scope_enter(err);
 	r = check_stdio(stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
+	if (r == 0)
+		r = limiter_open(&s.limiter, plan, err);
 	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
@@ -276,14 +307,14 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	fd_close(s.channel);
 	fd_close(s.signals);
 	fd_close(s.pidfd);
-	if (r < 0)
-		return r;
-	if (s.failed) {
+	if (r == 0 && s.failed) {
 		if (!err->message[0])
 			err_set(err, ERR_SYSTEM, -EPIPE,
 				"the sandbox ended before the command started");
-		return err->errnum ? -err->errnum : -EPIPE;
+		r = err->errnum ? -err->errnum : -EPIPE;
 	}
-	judge(&s, ret);
-	return 0;
+	if (r == 0)
+		judge(&s, ret);
+	limiter_close(&s.limiter);
+	return r;
 }

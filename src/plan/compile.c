@@ -85,6 +85,8 @@ static int add_confinement(struct compiler *c)
 	if (r == 0)
 		r = plan_add(plan, OP_NO_CORE, NULL, NULL, 0);
 	if (r == 0)
+		r = limits_emit(c);
+	if (r == 0)
 		r = plan_add(plan, OP_DROP_CAPS, NULL, NULL, 0);
 	if (r == 0)
 		r = plan_add(plan, OP_NO_NEW_PRIVS, NULL, NULL, 0);
@@ -117,6 +119,8 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	for (; *argv; argv++)
 		if (strv_add(&plan->argv, *argv) < 0)
 			return err_oom(err);
+	if (!plan->confined && limits_emit(c) < 0)
+		return err_oom(err);
 	if (plan->confined) {
 		r = layout_compile(plan, c->spec, c->host, site, err);
 		if (r < 0)
@@ -134,12 +138,17 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	return 0;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* Half of the memory, a gigabyte at most, unless it was given. */
 static uint64_t tmpfs_size(const struct spec *spec)
 {
 	if (spec->tmpfs != SPEC_UNLIMITED)
-		return spec->tmpfs;
-	return spec->memory / 2 < DEFAULT_TMPFS ? spec->memory / 2 : DEFAULT_TMPFS;
+		return least(spec->tmpfs, spec->disk);
+	return least(least(spec->memory / 2, DEFAULT_TMPFS), spec->disk);
 }
 
 int plan_compile(const struct resolved *resolved, const struct host *host, const struct site *site,

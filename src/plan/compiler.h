@@ -2,11 +2,11 @@
 /* compiler - what the parts of plan_compile() share. */
 #pragma once
 #include "base/str.h"
+#include "plan/plan.h"
 #include "policy/spec.h"
 
 struct err;
 struct host;
-struct plan;
 struct resolved;
 struct site;
 
@@ -25,3 +25,9 @@ int judge_refuse(const struct compiler *c, struct err *err);
 /* A verdict for each dimension that the spec bounds. -ENOTSUP: one that must
  * hold does not, and nobody allowed it to be degraded. */
 int judge(struct compiler *c, struct err *err);
+/* A dimension that cannot be held: fatal unless the operator named it. 0 or
+ * -ENOMEM. */
+int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why);
+/* The verdicts of the limits, and what holds them. 0 or -ENOMEM. */
+int limits_compile(struct compiler *c);
+int limits_emit(struct compiler *c); /* the operations that they take */

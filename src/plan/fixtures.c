@@ -105,6 +105,21 @@ static int begin_dev(struct plan *plan, const struct fixtures *f)
 	return r;
 }
 
+/* Runtimes size themselves by what they see there. */
+static int add_cgroup_view(struct plan *plan)
+{
+	const struct limits *limits = &plan->limits;
+	int r;
+
+	if (limits->site.rung == RUNG_WATCHDOG ||
+	    (limits->memory == UINT64_MAX && limits->pids == UINT64_MAX))
+		return 0;
+	if (limits->site.rung != RUNG_CGROUP1)
+		return plan_add(plan, OP_CGROUP_VIEW, NULL, "/sys/fs/cgroup", OP_RDONLY);
+	r = plan_add(plan, OP_CGROUP_VIEW, "memory", "/sys/fs/cgroup/memory", OP_RDONLY);
+	return r < 0 ? r : plan_add(plan, OP_CGROUP_VIEW, "pids", "/sys/fs/cgroup/pids", OP_RDONLY);
+}
+
 int fixtures_begin(struct plan *plan, const struct fixtures *fixtures, const struct host *host)
 {
 	int r = begin_root(plan, fixtures, host);
@@ -118,6 +133,8 @@ int fixtures_end(struct plan *plan, const struct fixtures *fixtures)
 {
 	int r = plan_add(plan, OP_HIDE, NULL, aux_path(fixtures->whole_root), 0);
 
+	if (r == 0)
+		r = add_cgroup_view(plan);
 	if (r == 0 && !fixtures->whole_root)
 		r = plan_add(plan, OP_READONLY, NULL, "/", 0);
 	return r < 0 ? r : plan_add(plan, OP_PIVOT, NULL, NULL, 0);

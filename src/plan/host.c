@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -53,9 +54,24 @@ static int probe_resolver(struct host *host, struct err *err)
 	return strv_add(&host->files, real) < 0 ? err_oom(err) : 0;
 }
 
+/* Linux 6.6 gave tmpfs the attributes in which an overlay notes what is gone. */
+static bool lacks_tmpfs_xattr(void)
+{
+	struct utsname name;
+	char *end;
+	long major, minor;
+
+	if (uname(&name) < 0)
+		return true;
+	major = strtol(name.release, &end, 10);
+	minor = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+	return major < 6 || (major == 6 && minor < 6);
+}
+
 int host_probe(struct host *ret, struct err *err)
 {
-	struct host host = {.uid = geteuid(), .gid = getegid()};
+	struct host host = {
+		.uid = geteuid(), .gid = getegid(), .no_tmpfs_xattr = lacks_tmpfs_xattr()};
 	int r = 0;
 
 	host.landlock_abi = sys_landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -68,6 +84,8 @@ int host_probe(struct host *ret, struct err *err)
 		r = probe_dir(&host, system_dirs[i], err);
 	if (r == 0)
 		r = probe_resolver(&host, err);
+	if (r == 0)
+		r = cgroup_site_probe(host.uid, &host.cgroup, err);
 	if (r < 0) {
 		host_release(&host);
 		return r;
@@ -83,5 +101,6 @@ void host_release(struct host *host)
 	free(host->dirs);
 	strv_release(&host->files);
 	free(host->bwrap);
+	cgroup_site_release(&host->cgroup);
 	*host = (struct host){0};
 }

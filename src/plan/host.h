@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/git-identity.h"
+#include "plan/rung.h"
 
 struct err;
 struct user;
@@ -24,8 +25,10 @@ enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
 struct host {
 	uid_t uid;
 	gid_t gid;
-	int landlock_abi;   /* 0: none */
-	bool no_namespaces; /* not allowed here: a run tried, or a probe */
+	int landlock_abi;    /* 0: none */
+	bool no_namespaces;  /* not allowed here: a run tried, or a probe */
+	bool no_tmpfs_xattr; /* an overlay on a tmpfs cannot remove folders */
+	struct cgroup_site cgroup;
 	char *bwrap; /* a bubblewrap that works, or NULL; looked for only without namespaces */
 	/* The system directories that exist: a folder, or a link with its target. */
 	struct host_dir {

@@ -9,28 +9,13 @@
 #include "plan/plan.h"
 #include "policy/resolve.h"
 
-/* A dimension that cannot be held: fatal unless the operator named it. */
-static int give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
+int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
 {
 	plan_verdict(c->plan, dim_name(dim), state, why);
 	c->weak |= DIM_BIT(dim);
 	if (c->resolved->allow_degraded & DIM_BIT(dim))
 		return 0;
 	return strv_add(&c->missing, dim_name(dim));
-}
-
-static int judge_limits(struct compiler *c)
-{
-	static const enum dim unbuilt[] = {DIM_CPU, DIM_MEMORY, DIM_PIDS, DIM_DISK, DIM_MAX_OUTPUT};
-	int r = 0;
-
-	if (c->spec->timeout != SPEC_UNLIMITED)
-		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
-	for (size_t i = 0; i < array_len(unbuilt) && r == 0; i++)
-		if (*spec_limit_const(c->spec, unbuilt[i]) != SPEC_UNLIMITED)
-			r = give_up(c, unbuilt[i], UNENFORCED,
-				    "nothing: this engine has no limits yet");
-	return r;
 }
 
 static int judge_boundary(struct compiler *c)
@@ -45,7 +30,10 @@ static int judge_boundary(struct compiler *c)
 		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
 	if (spec->paths_hidden.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
-	if (spec->ephemeral)
+	if (spec->ephemeral && c->host->no_tmpfs_xattr)
+		r = judge_give_up(c, DIM_EPHEMERAL, DEGRADED,
+				  "overlay; before Linux 6.6 folders cannot be removed in it");
+	else if (spec->ephemeral)
 		plan_verdict(plan, dim_name(DIM_EPHEMERAL), ENFORCED, "overlay");
 	if (spec->filesystem != FILESYSTEM_UNRESTRICTED)
 		plan_verdict(plan, dim_name(DIM_TMPFS), ENFORCED, "size of the tmpfs");
@@ -55,8 +43,8 @@ static int judge_boundary(struct compiler *c)
 		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "unrestricted");
 	else if (c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
 		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "Landlock signal scope");
-	else
-		r = give_up(
+	else if (r == 0)
+		r = judge_give_up(
 			c, DIM_PROCESSES, DEGRADED,
 			"no Landlock signal scope: the command could signal the user's processes");
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
@@ -115,8 +103,7 @@ static int report_missing(const struct compiler *c, struct err *err)
 		str_appendf(&names, "%s%s", i ? ", " : "", c->missing.items[i]);
 		str_appendf(&options, " --allow-degraded %s", c->missing.items[i]);
 	}
-	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "this version cannot enforce here: %s",
-		str_text(&names));
+	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "cannot be enforced here: %s", str_text(&names));
 	err_hint(err, -ENOTSUP,
 		 "to run without:%s, or allow_degraded in [sandbox] of your own pale.toml",
 		 str_text(&options));
@@ -127,7 +114,14 @@ static int report_missing(const struct compiler *c, struct err *err)
 
 int judge(struct compiler *c, struct err *err)
 {
-	if (judge_boundary(c) < 0 || judge_limits(c) < 0)
+	int r = judge_boundary(c);
+
+	if (r == 0)
+		r = limits_compile(c);
+	/* The terminal's part is not there yet. */
+	if (r == 0 && c->spec->max_output != SPEC_UNLIMITED)
+		r = judge_give_up(c, DIM_MAX_OUTPUT, UNENFORCED, "nothing: output is not kept yet");
+	if (r < 0)
 		return err_oom(err);
 	return report_missing(c, err);
 }

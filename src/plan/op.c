@@ -22,6 +22,7 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_PROC] = "proc",
 	[OP_DEVICE] = "device",
 	[OP_DEVPTS] = "devpts",
+	[OP_CGROUP_VIEW] = "cgroup-view",
 	[OP_READONLY] = "readonly",
 	[OP_LIMIT_USERNS] = "limit-userns",
 	[OP_PIVOT] = "pivot",
@@ -29,6 +30,8 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_HOSTNAME] = "hostname",
 	[OP_KEYRING] = "keyring",
 	[OP_NO_CORE] = "no-core",
+	[OP_LIMIT_PIDS] = "limit-pids",
+	[OP_LIMIT_FILE] = "limit-file",
 	[OP_DROP_CAPS] = "drop-caps",
 	[OP_NO_NEW_PRIVS] = "no-new-privs",
 	[OP_SECCOMP] = "seccomp",
@@ -121,6 +124,11 @@ int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t 
 	return add(plan, (struct op){.kind = kind, .mode = mode}, NULL, dst);
 }
 
+int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size)
+{
+	return add(plan, (struct op){.kind = kind, .size = size}, NULL, NULL);
+}
+
 void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by)
 {
 	if (plan->verdicts_len == PLAN_VERDICTS_MAX)
@@ -141,6 +149,7 @@ struct plan *plan_free(struct plan *plan)
 	strv_release(&plan->env);
 	strv_release(&plan->argv);
 	free(plan->cwd);
+	cgroup_site_release(&plan->limits.site);
 	free(plan);
 	return NULL;
 }

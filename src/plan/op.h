@@ -10,5 +10,6 @@ int plan_add_bind(struct plan *plan, enum op_kind kind, const char *src, const c
 		  unsigned flags, struct file_id id);
 int plan_add_tmpfs_root(struct plan *plan, uint64_t size);
 int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
+int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size);
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);
 void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by);

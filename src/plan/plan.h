@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "plan/rung.h"
 
 struct err;
 struct host;
@@ -35,6 +36,7 @@ enum op_kind {
 	OP_PROC,         /* a procfs of the new pid namespace */
 	OP_DEVICE,       /* the host's device node `dst` */
 	OP_DEVPTS,       /* terminals of our own */
+	OP_CGROUP_VIEW,  /* the run's own limits, for programs that look; `src`: a v1 controller */
 	OP_READONLY,     /* what is at `dst`, read-only from here on */
 	OP_LIMIT_USERNS, /* no user namespace inside */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
@@ -42,6 +44,8 @@ enum op_kind {
 	OP_HOSTNAME,     /* `src` */
 	OP_KEYRING,      /* a fresh session keyring */
 	OP_NO_CORE,      /* no core dumps */
+	OP_LIMIT_PIDS,   /* `size` processes and threads in this user namespace */
+	OP_LIMIT_FILE,   /* no file grows beyond `size` bytes */
 	OP_DROP_CAPS,    /* every capability, for good */
 	OP_NO_NEW_PRIVS,
 	OP_SECCOMP,      /* refuse system calls that no program in here needs */
@@ -94,6 +98,12 @@ enum engine {
 	ENGINE_LANDLOCK, /* no namespaces: Landlock and seccomp alone */
 };
 
+/* What the whole tree may use; UINT64_MAX: as much as there is. */
+struct limits {
+	uint64_t memory, pids, cpu_ms;
+	struct cgroup_site site; /* what enforces them, and counts */
+};
+
 struct plan {
 	enum engine engine;
 	bool confined;
@@ -108,6 +118,7 @@ struct plan {
 	struct strv argv;
 	char *cwd;
 	uint64_t timeout_ms; /* UINT64_MAX: none */
+	struct limits limits;
 	struct verdict verdicts[PLAN_VERDICTS_MAX];
 	size_t verdicts_len;
 	const char *world; /* the grade of what is enforced */

@@ -28,8 +28,9 @@ struct usage {
 
 struct result {
 	enum outcome outcome;
-	int exit_code; /* the command's, when it exited; else -1 */
-	int signal;    /* that ended it, else 0 */
+	int exit_code;     /* the command's, when it exited; else -1 */
+	int signal;        /* that ended it, else 0 */
+	const char *limit; /* the dimension that was reached, or NULL */
 	uint64_t duration_ms;
 	struct usage usage;
 };

@@ -38,6 +38,8 @@ struct sim {
 	bool root;               /* started by root */
 	uid_t owner;             /* of the workspace, when started by root */
 	enum fake_host host;
+	enum rung rung; /* of the limits */
+	bool no_tmpfs_xattr;
 	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
 	void (*tweak)(struct resolved *resolved); /* what no option can express */
 };
@@ -238,6 +240,9 @@ static inline int fake_compile(const struct sim *sim, struct plan **ret, struct 
 	if (r < 0)
 		return r;
 	fake_host_init(sim->host, sim->root, sim->landlock_abi, &host);
+	host.cgroup = (struct cgroup_site){.rung = sim->rung,
+					   .dirs = {sim->rung ? strdup("/cgroup") : NULL}};
+	host.no_tmpfs_xattr = sim->no_tmpfs_xattr;
 	fake_site_init(sim, &resolved.spec, &site);
 	r = plan_compile(&resolved, &host, &site, argv, ret, err);
 	site_release(&site);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "engine/cgroup-file.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+#define PREFIX "pale-"
+enum { TRIES = 8, REMOVE_TRIES = 100 };
+
+void cgroup_init(struct cgroup *cg)
+{
+	*cg = (struct cgroup){.rung = RUNG_WATCHDOG};
+	for (size_t i = 0; i < CG_DIRS; i++)
+		cg->base[i] = cg->dir[i] = cg->tasks[i] = -1;
+}
+
+static bool is_v2(const struct cgroup *cg)
+{
+	return cg->rung == RUNG_CGROUP2 || cg->rung == RUNG_SYSTEMD;
+}
+
+/* A folder is removed only while it holds no process, and only when its owner
+ * has let go of the lock: a new one, not locked yet, is made again. */
+static void sweep_one(int base, const char *name)
+{
+	_cleanup_(fd_closep) int dir = openat(base, name,
+					      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+		(void)unlinkat(base, name, AT_REMOVEDIR);
+}
+
+static void sweep(int base)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	long n;
+
+	while ((n = syscall(SYS_getdents64, base, buf, sizeof(buf))) > 0) {
+		for (long at = 0; at < n;) {
+			const struct sys_dirent *entry = (const void *)(buf + at);
+
+			if (str_starts(entry->name, PREFIX))
+				sweep_one(base, entry->name);
+			at += entry->reclen;
+		}
+	}
+}
+
+static int make_name(char name[32])
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+		return -EIO;
+	snprintf(name, 32, PREFIX "%016llx", (unsigned long long)number);
+	return 0;
+}
+
+static int make_locked(struct cgroup *cg, size_t i)
+{
+	if (mkdirat(cg->base[i], cg->name[i], 0755) < 0)
+		return -errno;
+	cg->dir[i] = openat(cg->base[i], cg->name[i],
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (cg->dir[i] < 0)
+		return -errno;
+	if (flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	/* Swept away between mkdir and lock, it has no links left. */
+	return faccessat(cg->base[i], cg->name[i], F_OK, 0) < 0 ? -errno : 0;
+}
+
+static int make_dir(struct cgroup *cg, size_t i, const char *base, struct err *err)
+{
+	int r = -ENOENT;
+
+	cg->base[i] = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (cg->base[i] < 0)
+		return err_sys(err, -errno, "open the cgroup %s", base);
+	sweep(cg->base[i]);
+	for (int n = 0; n < TRIES && (r == -ENOENT || r == -EAGAIN || r == -EEXIST); n++) {
+		cg->dir[i] = fd_close(cg->dir[i]);
+		if (make_name(cg->name[i]) < 0)
+			return err_set(err, ERR_SYSTEM, -EIO, "no random numbers");
+		r = make_locked(cg, i);
+	}
+	return r < 0 ? err_sys(err, r, "make a cgroup in %s", base) : 0;
+}
+
+static int set_number(const struct cgroup *cg, size_t i, const char *name, uint64_t value,
+		      struct err *err)
+{
+	char text[32];
+	int r;
+
+	if (value == UINT64_MAX)
+		return 0;
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	r = cgroup_file_write(cg->dir[i], name, text);
+	return r < 0 ? err_sys(err, r, "set %s to %s", name, text) : 0;
+}
+
+/* Without swap accounting there is nothing to bound. */
+static int optional(int r)
+{
+	return r == -ENOENT ? 0 : r;
+}
+
+static int limit_v2(const struct cgroup *cg, const struct limits *limits, struct err *err)
+{
+	int r = set_number(cg, 0, "pids.max", limits->pids, err);
+
+	if (r == 0)
+		r = set_number(cg, 0, "memory.max", limits->memory, err);
+	if (r == 0 && limits->memory != UINT64_MAX)
+		r = optional(set_number(cg, 0, "memory.swap.max", 0, err));
+	if (r == 0 && limits->memory != UINT64_MAX)
+		r = set_number(cg, 0, "memory.oom.group", 1, err);
+	return r;
+}
+
+static int limit_v1(const struct cgroup *cg, const struct limits *limits, struct err *err)
+{
+	int r = set_number(cg, CG_PIDS, "pids.max", limits->pids, err);
+
+	if (r == 0)
+		r = set_number(cg, CG_MEMORY, "memory.limit_in_bytes", limits->memory, err);
+	if (r == 0)
+		r = optional(set_number(cg, CG_MEMORY, "memory.memsw.limit_in_bytes",
+					limits->memory, err));
+	return r;
+}
+
+/* The scope is ours alone, but a cgroup with processes hands nothing down. */
+static int prepare_scope(int base, struct err *err)
+{
+	_cleanup_(fd_closep) int dir = -1;
+	int r = 0;
+
+	if (mkdirat(base, "supervisor", 0755) < 0 && errno != EEXIST)
+		return err_sys(err, -errno, "make a cgroup for the supervisor");
+	dir = openat(base, "supervisor", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err_sys(err, -errno, "open the supervisor's cgroup");
+	r = cgroup_file_write(dir, "cgroup.procs", "0");
+	if (r == 0)
+		r = cgroup_file_write(base, "cgroup.subtree_control", "+memory +pids");
+	return r < 0 ? err_sys(err, r, "prepare the systemd scope") : 0;
+}
+
+static int open_v2(struct cgroup *cg, const struct limits *limits, struct err *err)
+{
+	int r = 0;
+
+	if (cg->rung == RUNG_SYSTEMD) {
+		_cleanup_(fd_closep) int base = open(limits->site.dirs[0],
+						     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		r = base < 0 ? err_sys(err, -errno, "open %s", limits->site.dirs[0])
+			     : prepare_scope(base, err);
+	}
+	if (r == 0)
+		r = make_dir(cg, 0, limits->site.dirs[0], err);
+	return r < 0 ? r : limit_v2(cg, limits, err);
+}
+
+static int open_v1(struct cgroup *cg, const struct limits *limits, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < CG_DIRS && r == 0; i++) {
+		if (!limits->site.dirs[i] || (i == CG_CPU && limits->cpu_ms == UINT64_MAX))
+			continue;
+		r = make_dir(cg, i, limits->site.dirs[i], err);
+		if (r < 0)
+			break;
+		cg->tasks[i] = openat(cg->dir[i], "tasks", O_WRONLY | O_CLOEXEC);
+		if (cg->tasks[i] < 0)
+			r = err_sys(err, -errno, "open the cgroup's tasks");
+	}
+	return r < 0 ? r : limit_v1(cg, limits, err);
+}
+
+int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err)
+{
+	cg->rung = limits->site.rung;
+	if (cg->rung == RUNG_WATCHDOG)
+		return 0;
+	return is_v2(cg) ? open_v2(cg, limits, err) : open_v1(cg, limits, err);
+}
+
+int cgroup_clone_fd(const struct cgroup *cg)
+{
+	return is_v2(cg) ? cg->dir[0] : -1;
+}
+
+int cgroup_join(const struct cgroup *cg, struct err *err)
+{
+	for (size_t i = 0; i < CG_DIRS; i++)
+		if (cg->tasks[i] >= 0 && write(cg->tasks[i], "0", 1) != 1)
+			return err_sys(err, -errno, "join the cgroup");
+	return 0;
+}
+
+bool cgroup_counts_cpu(const struct cgroup *cg)
+{
+	return is_v2(cg) || cg->dir[CG_CPU] >= 0;
+}
+
+uint64_t cgroup_cpu_ms(const struct cgroup *cg)
+{
+	uint64_t value;
+
+	if (is_v2(cg))
+		return cgroup_file_field(cg->dir[0], "cpu.stat", "usage_usec", &value) == 0
+			       ? value / 1000
+			       : 0;
+	return cgroup_file_number(cg->dir[CG_CPU], "cpuacct.usage", &value) == 0 ? value / 1000000
+										 : 0;
+}
+
+int cgroup_watch_oom(const struct cgroup *cg)
+{
+	_cleanup_(fd_closep) int control = -1;
+	_cleanup_(fd_closep) int event = -1;
+	char text[64];
+
+	if (cg->rung != RUNG_CGROUP1)
+		return -1;
+	event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	control = openat(cg->dir[CG_MEMORY], "memory.oom_control", O_RDONLY | O_CLOEXEC);
+	if (event < 0 || control < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%d %d", event, control);
+	return cgroup_file_write(cg->dir[CG_MEMORY], "cgroup.event_control", text) < 0
+		       ? -1
+		       : take_fd(event);
+}
+
+bool cgroup_had_oom(const struct cgroup *cg)
+{
+	uint64_t kills = 0;
+
+	if (is_v2(cg))
+		(void)cgroup_file_field(cg->dir[0], "memory.events", "oom_kill", &kills);
+	else if (cg->rung == RUNG_CGROUP1)
+		(void)cgroup_file_field(cg->dir[CG_MEMORY], "memory.oom_control", "oom_kill",
+					&kills);
+	return kills > 0;
+}
+
+bool cgroup_had_fork_refused(const struct cgroup *cg)
+{
+	uint64_t refused = 0;
+
+	if (cg->rung != RUNG_WATCHDOG)
+		(void)cgroup_file_field(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.events", "max",
+					&refused);
+	return refused > 0;
+}
+
+void cgroup_usage(const struct cgroup *cg, struct usage *usage)
+{
+	uint64_t value;
+
+	if (cg->rung == RUNG_WATCHDOG)
+		return;
+	if (cgroup_file_number(cg->dir[0], is_v2(cg) ? "memory.peak" : "memory.max_usage_in_bytes",
+			       &value) == 0)
+		usage->memory_peak = value;
+	if (cgroup_file_number(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.peak", &value) == 0)
+		usage->pids_peak = value > 0 ? value - 1 : 0; /* without the warden */
+	if (cgroup_counts_cpu(cg))
+		usage->cpu_ms = cgroup_cpu_ms(cg);
+}
+
+/* The last process may still be on its way out. */
+static void remove_dir(int base, const char *name)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < REMOVE_TRIES; i++) {
+		if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+void cgroup_close(struct cgroup *cg)
+{
+	for (size_t i = 0; i < CG_DIRS; i++) {
+		if (cg->dir[i] >= 0)
+			remove_dir(cg->base[i], cg->name[i]);
+		fd_close(cg->tasks[i]);
+		fd_close(cg->dir[i]);
+		fd_close(cg->base[i]);
+	}
+	cgroup_init(cg);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cgroup - the control groups of one run: made, joined, read, removed.
+ *
+ * While the run lasts, the supervisor holds a lock on each folder. A folder that
+ * is not locked was left by a supervisor that was killed, and the next run in
+ * the same place removes it.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "plan/rung.h"
+
+struct err;
+struct limits;
+struct usage;
+
+struct cgroup {
+	enum rung rung;
+	int base[CG_DIRS]; /* where it was made; -1 */
+	int dir[CG_DIRS];  /* itself; -1 */
+	char name[CG_DIRS][32];
+	int tasks[CG_DIRS]; /* v1: what the child writes itself into; -1 */
+};
+
+void cgroup_init(struct cgroup *cg);
+/* Make it with the limits of the plan. With RUNG_WATCHDOG there is none. */
+int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err);
+/* For clone3(): the folder to start in, or -1. */
+int cgroup_clone_fd(const struct cgroup *cg);
+/* v1, in the child: moving a process from outside is dear. Allocation-free. */
+int cgroup_join(const struct cgroup *cg, struct err *err);
+
+bool cgroup_counts_cpu(const struct cgroup *cg);
+uint64_t cgroup_cpu_ms(const struct cgroup *cg); /* so far */
+/* Signalled when memory runs out; -1 where the kernel ends the whole group by
+ * itself. The caller owns it. */
+int cgroup_watch_oom(const struct cgroup *cg);
+bool cgroup_had_oom(const struct cgroup *cg);
+bool cgroup_had_fork_refused(const struct cgroup *cg);
+/* Replaces what the cgroup knows better. */
+void cgroup_usage(const struct cgroup *cg, struct usage *usage);
+void cgroup_close(struct cgroup *cg); /* once everything in it has ended */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/sample.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+
+enum { TREE_MAX = 65536 };
+
+struct pids {
+	pid_t *items;
+	size_t len, cap;
+};
+
+static int pids_add(struct pids *pids, pid_t pid)
+{
+	if (pids->len == TREE_MAX)
+		return -E2BIG;
+	if (pids->len == pids->cap) {
+		size_t cap = pids->cap ? pids->cap * 2 : 64;
+		pid_t *items = reallocarray(pids->items, cap, sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		pids->items = items;
+		pids->cap = cap;
+	}
+	pids->items[pids->len++] = pid;
+	return 0;
+}
+
+/* TEXT is SIZE bytes; empty when the process is gone. */
+static void read_text(int dir, const char *name, char *text, size_t size)
+{
+	_cleanup_(fd_closep) int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+}
+
+static int add_children(int task, const char *thread, struct pids *pids)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	char name[64], buf[4096];
+	long child = 0;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "%.20s/children", thread);
+	fd = openat(task, name, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			if (buf[i] >= '0' && buf[i] <= '9') {
+				child = child * 10 + (buf[i] - '0');
+				continue;
+			}
+			if (child > 0 && pids_add(pids, (pid_t)child) < 0)
+				return -ENOMEM;
+			child = 0;
+		}
+	}
+	return 0;
+}
+
+/* The threads of one process, and what they started. */
+static int add_threads(int proc, struct pids *pids, struct sample *sum)
+{
+	int task = openat(proc, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = task < 0 ? NULL : fdopendir(task);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir) {
+		fd_close(task);
+		return 0;
+	}
+	while (r == 0 && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		sum->pids++;
+		r = add_children(task, entry->d_name, pids);
+	}
+	closedir(dir);
+	return r;
+}
+
+static void add_memory(int proc, uint64_t page, struct sample *sum)
+{
+	unsigned long long size, resident = 0, shared = 0;
+	char text[256];
+
+	read_text(proc, "statm", text, sizeof(text));
+	if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident > shared)
+		sum->memory += (resident - shared) * page;
+}
+
+static void add_cpu(int proc, uint64_t ticks_per_s, struct sample *sum)
+{
+	unsigned long long user, system;
+	long long waited_user, waited_system;
+	const char *rest;
+	char text[1024];
+
+	read_text(proc, "stat", text, sizeof(text));
+	rest = strrchr(text, ')'); /* the name before it may hold anything */
+	if (rest &&
+	    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld",
+		   &user, &system, &waited_user, &waited_system) == 4)
+		sum->cpu_ms += (user + system + (uint64_t)waited_user + (uint64_t)waited_system) *
+			       1000 / ticks_per_s;
+}
+
+static int add_process(pid_t pid, struct pids *pids, struct sample *sum)
+{
+	_cleanup_(fd_closep) int proc = -1;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0)
+		return 0;
+	add_memory(proc, (uint64_t)sysconf(_SC_PAGESIZE), sum);
+	add_cpu(proc, (uint64_t)sysconf(_SC_CLK_TCK), sum);
+	return add_threads(proc, pids, sum);
+}
+
+int sample_tree(pid_t top, struct sample *ret)
+{
+	struct sample sum = {0};
+	struct pids pids = {0};
+	int r = pids_add(&pids, top);
+
+	for (size_t i = 0; r == 0 && i < pids.len; i++)
+		r = add_process(pids.items[i], &pids, &sum);
+	free(pids.items);
+	if (r == 0)
+		*ret = sum;
+	return r;
+}

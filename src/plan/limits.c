@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which limit is held by what. A cgroup counts the whole tree, and holds. Below
+ * that, processes are counted by the kernel for each user namespace, so that
+ * limit holds as well; memory and CPU time are only added up now and then.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "plan/compiler.h"
+#include "plan/host.h"
+#include "plan/op.h"
+#include "plan/plan.h"
+#include "policy/spec.h"
+
+/* The warden counts as well. */
+#define WARDEN_PIDS 1
+
+static bool is_set(uint64_t limit)
+{
+	return limit != SPEC_UNLIMITED;
+}
+
+/* A scope takes systemd tens of milliseconds: only for what needs it. */
+static enum rung choose_rung(const struct compiler *c)
+{
+	enum rung rung = c->host->cgroup.rung;
+
+	if (rung == RUNG_SYSTEMD && !is_set(c->spec->memory) && !is_set(c->spec->cpu))
+		return RUNG_WATCHDOG;
+	return rung;
+}
+
+static int copy_site(struct limits *limits, const struct cgroup_site *site, enum rung rung)
+{
+	limits->site.rung = rung;
+	for (size_t i = 0; i < CG_DIRS && rung != RUNG_WATCHDOG; i++) {
+		limits->site.dirs[i] = site->dirs[i] ? strdup(site->dirs[i]) : NULL;
+		if (site->dirs[i] && !limits->site.dirs[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int judge_pids(struct compiler *c)
+{
+	struct limits *limits = &c->plan->limits;
+	const char *key = dim_name(DIM_PIDS);
+
+	if (!is_set(c->spec->pids))
+		return 0;
+	limits->pids = c->spec->pids + WARDEN_PIDS;
+	if (limits->site.rung != RUNG_WATCHDOG) {
+		plan_verdict(c->plan, key, ENFORCED, rung_name(limits->site.rung));
+		return 0;
+	}
+	if (!(c->plan->namespaces & CLONE_NEWUSER))
+		return judge_give_up(c, DIM_PIDS, UNENFORCED,
+				     "no cgroup, and no user namespace that would count");
+	plan_verdict(c->plan, key, ENFORCED, "RLIMIT_NPROC of a user namespace of its own");
+	return 0;
+}
+
+/* Memory and CPU time: the cgroup's, or what the watchdog adds up. */
+static int judge_counted(struct compiler *c, enum dim dim, uint64_t value, const char *watched)
+{
+	enum rung rung = c->plan->limits.site.rung;
+
+	if (!is_set(value))
+		return 0;
+	if (rung == RUNG_WATCHDOG ||
+	    (rung == RUNG_CGROUP1 && dim == DIM_CPU && !c->plan->limits.site.dirs[CG_CPU]))
+		return judge_give_up(c, dim, DEGRADED, watched);
+	plan_verdict(c->plan, dim_name(dim), ENFORCED, rung_name(rung));
+	return 0;
+}
+
+/* Scratch is a tmpfs, whose size holds. Other folders have no such bound. */
+static int judge_disk(struct compiler *c)
+{
+	const struct spec *spec = c->spec;
+	bool scratch_only = spec->paths_writable.len == 0 &&
+			    (spec->filesystem == FILESYSTEM_NONE ||
+			     spec->filesystem == FILESYSTEM_READONLY);
+
+	if (!is_set(spec->disk))
+		return 0;
+	if (scratch_only) {
+		plan_verdict(c->plan, dim_name(DIM_DISK), ENFORCED, "size of the tmpfs");
+		return 0;
+	}
+	return judge_give_up(c, DIM_DISK, DEGRADED,
+			     "size of the tmpfs; elsewhere the size of each file (RLIMIT_FSIZE)");
+}
+
+int limits_compile(struct compiler *c)
+{
+	const struct spec *spec = c->spec;
+	struct limits *limits = &c->plan->limits;
+	int r;
+
+	limits->memory = spec->memory;
+	limits->cpu_ms = spec->cpu;
+	limits->pids = SPEC_UNLIMITED;
+	r = copy_site(limits, &c->host->cgroup, choose_rung(c));
+	if (is_set(spec->timeout))
+		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
+	if (r == 0)
+		r = judge_counted(c, DIM_CPU, spec->cpu,
+				  "no cgroup: the CPU time of the processes is added up");
+	if (r == 0)
+		r = judge_counted(c, DIM_MEMORY, spec->memory,
+				  "no cgroup: the memory of the processes is added up");
+	if (r == 0)
+		r = judge_pids(c);
+	return r < 0 ? r : judge_disk(c);
+}
+
+int limits_emit(struct compiler *c)
+{
+	const struct limits *limits = &c->plan->limits;
+	bool counted = c->plan->namespaces & CLONE_NEWUSER && limits->site.rung == RUNG_WATCHDOG;
+	int r = 0;
+
+	if (is_set(limits->pids) && counted)
+		r = plan_add_size(c->plan, OP_LIMIT_PIDS, limits->pids);
+	if (r == 0 && c->weak & DIM_BIT(DIM_DISK))
+		r = plan_add_size(c->plan, OP_LIMIT_FILE, c->spec->disk);
+	return r;
+}

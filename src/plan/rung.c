@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/rung.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define CGROUP_MOUNT "/sys/fs/cgroup"
+#define TEXT_MAX     (64 * 1024)
+
+static const char *const names[] = {
+	[RUNG_WATCHDOG] = "a watchdog of the supervisor",
+	[RUNG_CGROUP1] = "cgroup v1",
+	[RUNG_SYSTEMD] = "cgroup v2 in a systemd scope",
+	[RUNG_CGROUP2] = "cgroup v2",
+};
+
+const char *rung_name(enum rung rung)
+{
+	return names[rung];
+}
+
+void cgroup_site_release(struct cgroup_site *site)
+{
+	for (size_t i = 0; i < CG_DIRS; i++)
+		free(site->dirs[i]);
+	*site = (struct cgroup_site){0};
+}
+
+/* The path of CONTROLLER's line (v2: ""), or NULL. A path with ".." lies outside
+ * of what this cgroup namespace shows. The caller frees it. */
+static char *find_line(const char *text, const char *controller)
+{
+	size_t len = strlen(controller);
+
+	while (*text) {
+		size_t line = strcspn(text, "\n");
+		const char *list = memchr(text, ':', line);
+		const char *path = list ? memchr(list + 1, ':', line - (size_t)(list + 1 - text))
+					: NULL;
+
+		for (const char *item = path ? list + 1 : path; item && item <= path;) {
+			size_t n = strcspn(item, ",:");
+
+			if (n == len && strncmp(item, controller, n) == 0) {
+				char *found = strndup(path + 1, line - (size_t)(path + 1 - text));
+
+				if (found && strstr(found, "/.."))
+					found = (free(found), NULL);
+				return found;
+			}
+			item += n + 1;
+		}
+		text += line + (text[line] == '\n');
+	}
+	return NULL;
+}
+
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *text; text += strspn(text, " \n")) {
+		size_t n = strcspn(text, " \n");
+
+		if (n == len && strncmp(text, word, n) == 0)
+			return true;
+		text += n;
+	}
+	return false;
+}
+
+static bool file_has_words(const char *dir, const char *name)
+{
+	_cleanup_(freep) char *path = path_join(dir, name);
+	_cleanup_(fd_closep) int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	_cleanup_(str_release) struct str text = {0};
+
+	return fd >= 0 && fd_read_all(fd, TEXT_MAX, &text) == 0 &&
+	       has_word(str_text(&text), "memory") && has_word(str_text(&text), "pids");
+}
+
+/* May we make a cgroup in DIR, with both controllers, and move into it? */
+static bool is_usable(const char *dir, const char *controllers)
+{
+	_cleanup_(freep) char *procs = path_join(dir, "cgroup.procs");
+
+	return procs && access(dir, W_OK) == 0 && access(procs, W_OK) == 0 &&
+	       file_has_words(dir, controllers);
+}
+
+/* The nearest folder above that hands both controllers down: our own holds
+ * processes, and then it cannot. */
+static int find_v2(const char *mount, const char *own, bool in_scope, struct cgroup_site *ret)
+{
+	_cleanup_(freep) char *dir = str_printf("%s%s", mount, str_eq(own, "/") ? "" : own);
+	size_t top = strlen(mount);
+
+	if (!dir)
+		return -ENOMEM;
+	if (in_scope && is_usable(dir, "cgroup.controllers")) {
+		ret->rung = RUNG_SYSTEMD;
+		ret->dirs[0] = take_ptr(dir);
+		return 0;
+	}
+	for (;;) {
+		char *slash;
+
+		if (is_usable(dir, "cgroup.subtree_control")) {
+			ret->rung = RUNG_CGROUP2;
+			ret->dirs[0] = take_ptr(dir);
+			return 0;
+		}
+		slash = strrchr(dir, '/');
+		if (!slash || (size_t)(slash - dir) < top)
+			return 0;
+		*slash = '\0';
+	}
+}
+
+static int find_v1(const char *mount, const char *text, struct cgroup_site *ret)
+{
+	static const char *const controllers[CG_DIRS] = {
+		[CG_MEMORY] = "memory", [CG_PIDS] = "pids", [CG_CPU] = "cpuacct"};
+
+	for (size_t i = 0; i < CG_DIRS; i++) {
+		_cleanup_(freep) char *own = find_line(text, controllers[i]);
+		_cleanup_(freep) char *dir = own ? str_printf("%s/%s%s", mount, controllers[i],
+							      str_eq(own, "/") ? "" : own)
+						 : NULL;
+
+		if (own && !dir)
+			return -ENOMEM;
+		if (dir && access(dir, W_OK) == 0)
+			ret->dirs[i] = take_ptr(dir);
+	}
+	if (ret->dirs[CG_MEMORY] && ret->dirs[CG_PIDS])
+		ret->rung = RUNG_CGROUP1;
+	else
+		cgroup_site_release(ret);
+	return 0;
+}
+
+int cgroup_site_find(const char *mount, bool v2, const char *text, uid_t uid, bool in_scope,
+		     struct cgroup_site *ret, struct err *err)
+{
+	_cleanup_(freep) char *own = find_line(text, "");
+	struct cgroup_site site = {0};
+	int r = 0;
+
+	if (v2 && own)
+		r = find_v2(mount, own, in_scope, &site);
+	else if (!v2 && uid == 0)
+		r = find_v1(mount, text, &site);
+	if (r < 0) {
+		cgroup_site_release(&site);
+		return err_oom(err);
+	}
+	*ret = site;
+	return 0;
+}
+
+/* Who asks a manager for a scope must find one: nothing is dialled here. */
+static bool has_systemd(uid_t uid)
+{
+	_cleanup_(freep) char *manager = str_printf("/run/user/%u/systemd/private", uid);
+
+	return manager && access(SYSTEMD_RUN, X_OK) == 0 &&
+	       access(uid == 0 ? "/run/systemd/private" : manager, F_OK) == 0;
+}
+
+int cgroup_site_probe(uid_t uid, struct cgroup_site *ret, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(fd_closep) int fd = -1;
+	struct statfs fs;
+	bool v2, in_scope = getenv(IN_SCOPE) != NULL;
+	int r;
+
+	*ret = (struct cgroup_site){0};
+	if (statfs(CGROUP_MOUNT, &fs) < 0)
+		return 0;
+	v2 = fs.f_type == CGROUP2_SUPER_MAGIC;
+	if (!v2 && uid != 0)
+		return 0;
+	fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fd_read_all(fd, TEXT_MAX, &text) < 0)
+		return 0;
+	r = cgroup_site_find(CGROUP_MOUNT, v2, str_text(&text), uid, in_scope, ret, err);
+	if (r == 0 && v2 && ret->rung == RUNG_WATCHDOG && !in_scope && has_systemd(uid))
+		ret->rung = RUNG_SYSTEMD;
+	return r;
+}
