@@ -12,6 +12,7 @@
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
 DESTDIR ?=
+SHARE    = $(DESTDIR)$(PREFIX)/share
 TESTS   ?=
 BENCH_FLAGS  ?=
 FUZZ_SECONDS ?= 60
@@ -72,7 +73,7 @@ BENCH    := build/bench/bench build/bench/nothing
 MAN      := $(MAN_SRC:man/%.scd=build/man/%)
 COMPLETIONS := $(addprefix build/completions/,pale.bash _pale pale.fish)
 
-.PHONY: all try test lint format bench fuzz man completions install clean help \
+.PHONY: all try test test-vm lint format bench fuzz man completions install clean help \
 	check-unit check-asan check-valgrind run-tests
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -130,13 +131,15 @@ run-tests: all man $(UNIT_BIN) $(HOST_BIN) $(ASAN_BIN)
 	@TESTS='$(TESTS)' tools/runtests unit asan valgrind sim cli live
 
 check-unit: $(UNIT_BIN) ## unit tests only
-	@TESTS='$(TESTS)' tools/runtests unit
-
 check-asan: $(ASAN_BIN) ## unit tests with AddressSanitizer and UBSan
-	@TESTS='$(TESTS)' tools/runtests asan
-
 check-valgrind: $(UNIT_BIN) ## unit tests under valgrind
-	@TESTS='$(TESTS)' tools/runtests valgrind
+check-unit check-asan check-valgrind:
+	@TESTS='$(TESTS)' tools/runtests $(@:check-%=%)
+
+test-vm: ## tests under systemd and cgroup v2, in a virtual machine (TESTS= too)
+	@tools/deps build
+	@$(MAKE) $(JOBS) all
+	@TESTS='$(TESTS)' tools/test-vm
 
 lint: ## format, size, layers, banned functions, cppcheck, spelling
 	@tools/deps lint
@@ -182,14 +185,11 @@ install: all man completions ## into $(DESTDIR)$(PREFIX)
 	install -Dm755 -s build/pale $(DESTDIR)$(PREFIX)/bin/pale
 	install -Dm755 -s build/pale-verbs $(DESTDIR)$(PREFIX)/libexec/pale/pale-verbs
 	for page in $(MAN); do \
-		install -Dm644 "$$page" \
-			"$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}" || exit 1; \
+		install -Dm644 "$$page" "$(SHARE)/man/man$${page##*.}/$${page##*/}" || exit 1; \
 	done
-	install -Dm644 build/completions/pale.bash \
-		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/pale
-	install -Dm644 build/completions/_pale $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_pale
-	install -Dm644 build/completions/pale.fish \
-		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/pale.fish
+	install -Dm644 build/completions/pale.bash $(SHARE)/bash-completion/completions/pale
+	install -Dm644 build/completions/_pale $(SHARE)/zsh/site-functions/_pale
+	install -Dm644 build/completions/pale.fish $(SHARE)/fish/vendor_completions.d/pale.fish
 
 clean: ## remove build/
 	rm -rf build

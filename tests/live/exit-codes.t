@@ -117,7 +117,7 @@ def timeout_case(p, name, line, seconds=(0.9, 4.0), options=(), out=b'partial\n'
 
 
 def case_timeout(p):
-    for options in ((), ('--processes', 'visible'), ('--preset', 'off')):
+    for options in modes(p, (), ('--processes', 'visible'), ('--preset', 'off')):
         which = ' '.join(options) or 'isolated'
         timeout_case(p, f'{which}, one that heeds TERM', 'echo partial; sleep 30 & exec sleep 30', (0.9, 2.5),
                      options)
@@ -201,7 +201,7 @@ def case_folders_for_streams(p):
 
 
 def case_orphans_do_not_delay(p):
-    for options in ((), ('--processes', 'visible'), ('--preset', 'off')):
+    for options in modes(p, (), ('--processes', 'visible'), ('--preset', 'off')):
         m = mark()
         r = p.pale(*options, '--', './probe', 'orphan', '20', m)
         ok(r.code == 0 and r.seconds < 5, p,
