@@ -51,7 +51,7 @@ static int judge_limits(struct compiler *c)
 	return r;
 }
 
-static int judge_boundary(struct compiler *c)
+static int judge_boundary(struct compiler *c, const struct site *site)
 {
 	const struct spec *spec = c->spec;
 	struct plan *plan = c->plan;
@@ -61,7 +61,7 @@ static int judge_boundary(struct compiler *c)
 		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
 	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED,
 		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
-	if (spec->paths_hidden.len)
+	if (spec->paths_hidden.len || site->ignored.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	if (spec->ephemeral)
 		plan_verdict(plan, dim_name(DIM_EPHEMERAL), ENFORCED, "overlay");
@@ -223,7 +223,7 @@ static int compile(struct compiler *c, const struct site *site, char *const *arg
 		return r;
 	choose_ids(c, site);
 	choose_namespaces(c);
-	if (judge_boundary(c) < 0 || judge_limits(c) < 0)
+	if (judge_boundary(c, site) < 0 || judge_limits(c) < 0)
 		return err_oom(err);
 	r = report_missing(c, err);
 	if (r < 0)
