@@ -151,15 +151,24 @@ static int add_set(struct compiler *c)
 	return 0;
 }
 
+/* Does a run of stars begin where a name does? Git compares the bytes before the
+ * first wildcard by themselves and takes what follows for a beginning, so that
+ * "a**" and the like cross slashes there. A rule means here what it means there. */
+static bool begins_name(const struct compiler *c, const char *stars)
+{
+	return stars == c->begin || stars[-1] == '/' ||
+	       strcspn(c->begin, "*?[\\") == (size_t)(stars - c->begin);
+}
+
 /* AT is behind the first "*". Two and more between slashes cross slashes. */
 static int add_stars(struct compiler *c)
 {
-	const char *before = c->at - 1;
+	const char *stars = c->at - 1;
 	bool many = false;
 
 	for (; c->at < c->end && *c->at == '*'; c->at++)
 		many = true;
-	if (!many || c->rule->by_name || (before > c->begin && before[-1] != '/'))
+	if (!many || c->rule->by_name || !begins_name(c, stars))
 		return add_token(c, TOKEN_STAR, 0);
 	if (c->at == c->end || (c->end - c->at >= 2 && c->at[0] == '\\' && c->at[1] == '/'))
 		return add_token(c, TOKEN_DEEP, 0);
