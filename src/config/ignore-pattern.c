@@ -356,6 +356,10 @@ static bool search(const struct ignore_rule *rule, const char *text, size_t len)
 
 bool ignore_rule_matches(const struct ignore_rule *rule, const char *text, size_t len)
 {
+	const struct ignore_token *last = &rule->tokens[rule->len - 1];
+
+	if (len == 0 || (last->kind == TOKEN_BYTE && !accepts(rule, last, text[len - 1])))
+		return false; /* most often */
 	if (!rule->bytes)
 		return search(rule, text, len);
 	if (rule->bytes_from ? len < rule->bytes_len : len != rule->bytes_len)

@@ -157,6 +157,7 @@ static void test_limit(void)
 {
 	struct err err = {0};
 	char name[32];
+	int r;
 
 	make_dir("many");
 	must(chdir("many") == 0);
@@ -170,7 +171,7 @@ static void test_limit(void)
 
 		if (i == 1)
 			scratch_write("more.key", "");
-		int r = collect(i < 2 ? "*.key\n" : "*.key\nd/\n", &found, &err);
+		r = collect(i < 2 ? "*.key\n" : "d/\n*.key\n", &found, &err);
 
 		if (i == 1)
 			tap_ok(r == -E2BIG && strstr(err.hint, "whole folders"),
@@ -185,7 +186,7 @@ static void test_limit(void)
 static void test_closed(void)
 {
 	if (geteuid() == 0) {
-		tap_skip("root can read everything");
+		tap_note("root can read everything");
 		return;
 	}
 	make_dir("closed");
@@ -262,7 +263,7 @@ int main(void)
 	scratch_enter();
 	test_load();
 	if (tap_on_valgrind()) {
-		tap_skip("valgrind has no openat2");
+		tap_note("valgrind knows no openat2");
 	} else {
 		test_tree();
 		test_hard_links();
