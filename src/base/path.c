@@ -101,6 +101,11 @@ int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode)
 	return open_how(dirfd, relative, flags, mode, RESOLVE_IN_ROOT);
 }
 
+int path_open_anywhere(int dirfd, const char *relative, int flags)
+{
+	return open_how(dirfd, relative, flags, 0, 0);
+}
+
 /* Enter NAME, one component, and create it where it is missing. */
 static int enter_dir(int dirfd, const char *name, mode_t mode)
 {
@@ -261,6 +266,38 @@ int path_resolve(const char *path, char **ret_path)
 			;
 		part[len] = '\0';
 	}
+}
+
+/* A slash before every other byte: what is below a path follows it. */
+static int compare_trees(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+
+	for (; *x == *y && *x; x++)
+		y++;
+	if (*x == *y || !*x || !*y)
+		return !!*x - !!*y;
+	if (*x == '/' || *y == '/')
+		return *x == '/' ? -1 : 1;
+	return (unsigned char)*x - (unsigned char)*y;
+}
+
+void paths_fold(struct strv *paths)
+{
+	size_t kept = 0;
+
+	if (paths->len == 0)
+		return;
+	qsort(paths->items, paths->len, sizeof(*paths->items), compare_trees);
+	for (size_t i = 1; i < paths->len; i++) {
+		if (path_covers(paths->items[kept], paths->items[i]))
+			free(paths->items[i]);
+		else
+			paths->items[++kept] = paths->items[i];
+	}
+	paths->len = kept + 1;
+	paths->items[paths->len] = NULL;
+	strv_sort_unique(paths);
 }
 
 char *path_join(const char *dir, const char *name)

@@ -13,6 +13,7 @@
 
 struct err;
 struct str;
+struct strv;
 
 /* Which file it was when it was looked at; all zero: any. */
 struct file_id {
@@ -32,6 +33,9 @@ int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode);
 /* Resolve RELATIVE as if DIRFD were the root ("/" and ".." stay in it).
  * -ENAMETOOLONG from PATH_MAX on. */
 int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode);
+/* The end of the links that RELATIVE leads through, wherever that is; magic
+ * links are refused (-ELOOP). For what hides, never for what opens. */
+int path_open_anywhere(int dirfd, const char *relative, int flags);
 
 /* mkdir -p beneath DIRFD, following no symlink, component by component. A
  * ".." is refused (-EXDEV); "" and "." are DIRFD itself.
@@ -51,6 +55,8 @@ int path_resolve(const char *path, char **ret_path);
 int path_normalize(const char *base, const char *path, char **ret_path);
 /* Is PATH equal to DIR or below it? Both normalized. */
 bool path_covers(const char *dir, const char *path);
+/* Sort, and drop what is there twice or below another. All normalized. */
+void paths_fold(struct strv *paths);
 /* Join with exactly one slash. NULL: no memory. */
 char *path_join(const char *dir, const char *name);
 const char *path_basename(const char *path); /* borrows; "/" gives "/" */

@@ -35,14 +35,6 @@ struct sys_landlock_ruleset {
 	uint64_t handled_access_fs, handled_access_net, scoped;
 };
 
-struct sys_dirent {
-	uint64_t ino;
-	int64_t off;
-	unsigned short reclen;
-	unsigned char type;
-	char name[];
-};
-
 static inline int sys_result(long r)
 {
 	return r < 0 ? -errno : (int)r;
@@ -98,6 +90,18 @@ static inline int sys_pidfd_send_signal(int pidfd, int sig)
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 {
 	return sys_result(syscall(SYS_close_range, first, last, flags));
+}
+/* As the kernel gives it; the name ends in NUL. */
+struct sys_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t len;
+	uint8_t type; /* DT_* */
+	char name[];
+};
+static inline int sys_getdents(int fd, void *buf, size_t size)
+{
+	return sys_result(syscall(SYS_getdents64, fd, buf, size));
 }
 static inline int sys_landlock_create_ruleset(const struct sys_landlock_ruleset *attr, size_t size,
 					      unsigned flags)

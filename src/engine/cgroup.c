@@ -51,15 +51,15 @@ static void sweep_one(int base, const char *name)
 static void sweep(int base)
 {
 	char buf[4096] __attribute__((aligned(8)));
-	long n;
+	int n;
 
-	while ((n = syscall(SYS_getdents64, base, buf, sizeof(buf))) > 0) {
-		for (long at = 0; at < n;) {
+	while ((n = sys_getdents(base, buf, sizeof(buf))) > 0) {
+		for (int at = 0; at < n;) {
 			const struct sys_dirent *entry = (const void *)(buf + at);
 
 			if (str_starts(entry->name, PREFIX))
 				sweep_one(base, entry->name);
-			at += entry->reclen;
+			at += entry->len;
 		}
 	}
 }

@@ -67,13 +67,14 @@ struct site {
 	size_t toolchains_len;
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
+	struct strv ignored;     /* hidden as well, without links: .paleignore, aliases */
 	struct site_path own[3]; /* the user's configuration and state of pale */
 	struct strv own_links;   /* the links that lead there */
 	struct git_identity git; /* who the user is to git */
 	struct strv env;         /* the caller's environment */
 };
 
-/* Looks up every path of SPEC. A rule inside the workspace that leads out of
+/* Looks up every path of SPEC, and what .paleignore hides. A rule inside the workspace that leads out of
  * it by a link is -EXDEV. */
 int site_probe(const struct spec *spec, const struct user *user, const char *cwd, char *const *env,
 	       struct site *ret, struct err *err);

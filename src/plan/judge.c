@@ -28,7 +28,7 @@ static int judge_boundary(struct compiler *c)
 		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
 	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED,
 		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
-	if (spec->paths_hidden.len)
+	if (spec->paths_hidden.len || c->site->ignored.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	if (spec->ephemeral && c->host->no_tmpfs_xattr)
 		r = judge_give_up(c, DIM_EPHEMERAL, DEGRADED,

@@ -18,7 +18,6 @@
 #include "plan/op.h"
 #include "plan/place.h"
 #include "plan/toolchains.h"
-#include "policy/rule-set.h"
 #include "policy/spec.h"
 
 struct layout {
@@ -68,11 +67,14 @@ static int collect_hidden(struct layout *l, struct err *err)
 		if (strv_add(&l->hidden, at->real) < 0)
 			return err_oom(err);
 	}
+	for (size_t i = 0; i < l->site->ignored.len; i++)
+		if (strv_add(&l->hidden, l->site->ignored.items[i]) < 0)
+			return err_oom(err);
 	for (size_t i = 0; i < array_len(l->site->own); i++)
 		if (l->site->own[i].type != SITE_ABSENT &&
 		    strv_add(&l->hidden, l->site->own[i].real) < 0)
 			return err_oom(err);
-	rules_normalize(&l->hidden, path_covers);
+	paths_fold(&l->hidden);
 	return 0;
 }
 
@@ -266,7 +268,7 @@ static int hide_all(struct layout *l)
 	for (size_t i = 0; i < l->hidden.len && r == 0; i++)
 		r = hide_everywhere(l, l->hidden.items[i]);
 	strv_sort_unique(&l->pins);
-	rules_normalize(&l->hides, path_covers);
+	paths_fold(&l->hides);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "config/workspace.h"
 #include "plan/host.h"
+#include "plan/ignored.h"
 #include "plan/toolchains.h"
 #include "policy/spec.h"
 
@@ -279,6 +280,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	if (r == 0)
 		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
 	if (r == 0)
+		r = ignored_probe(spec, site, err);
+	if (r == 0)
 		r = add_own(site, user, err);
 	if (r == 0)
 		r = add_toolchains(site, err);
@@ -322,6 +325,7 @@ void site_release(struct site *site)
 	free(site->user_name);
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);
+	strv_release(&site->ignored);
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);
 	git_identity_release(&site->git);

@@ -31,6 +31,7 @@ struct sim {
 	const char *options[10]; /* "paths_hidden=~/.ssh", "setenv=A=b" */
 	const char *degraded[8]; /* --allow-degraded */
 	const char *facts[8];    /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
+	const char *ignored[4];  /* what .paleignore hides, as the site has it */
 	const char *toolchains;  /* below the home, separated by blanks; NULL: .cargo .local/bin */
 	const char *workspace;   /* NULL: FAKE_WORKSPACE */
 	const char *cwd;         /* NULL: the workspace */
@@ -184,6 +185,8 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	fake_site_paths(sim, &spec->paths_readable, ret);
 	fake_site_paths(sim, &spec->paths_writable, ret);
 	fake_site_paths(sim, &spec->paths_hidden, ret);
+	for (size_t i = 0; i < array_len(sim->ignored) && sim->ignored[i]; i++)
+		fake_must(strv_add(&ret->ignored, sim->ignored[i]) == 0);
 	fake_toolchains(sim, ret);
 }
 

@@ -364,6 +364,32 @@ static void test_resolve(void)
 	tap_ok(path_resolve("/", &got) == 0 && str_eq(got, "/"), "the root is itself");
 }
 
+static void test_fold(void)
+{
+	static const char *const given[] = {"/a/b", "/a",    "/a-b", "/a-b/c", "/a",      "/a.c",
+					    "/b/c", "/b/cd", "/b",   "/c/d",   "/c/d/e/f"};
+	static const char *const want[] = {"/a", "/a-b", "/a.c", "/b", "/c/d"};
+	_cleanup_(strv_release) struct strv paths = {0};
+	bool same;
+
+	paths_fold(&paths);
+	tap_eq_int((long long)paths.len, 0, "nothing folds to nothing");
+	for (size_t i = 0; i < array_len(given); i++)
+		if (strv_add(&paths, given[i]) < 0)
+			abort();
+	paths_fold(&paths);
+	same = paths.len == array_len(want) && !paths.items[paths.len];
+	for (size_t i = 0; i < array_len(want) && same; i++)
+		same = str_eq(paths.items[i], want[i]);
+	tap_ok(same, "what is below another path goes, also behind a neighbour, and twins go");
+	while (paths.len)
+		free(paths.items[--paths.len]);
+	if (strv_add(&paths, "/x") < 0 || strv_add(&paths, "/") < 0)
+		abort();
+	paths_fold(&paths);
+	tap_ok(paths.len == 1 && str_eq(paths.items[0], "/"), "the root covers all");
+}
+
 int main(void)
 {
 	int dirfd;
@@ -387,6 +413,7 @@ int main(void)
 	}
 	test_lexical();
 	test_join();
+	test_fold();
 	scratch_leave();
 	return tap_done();
 }

@@ -196,6 +196,54 @@ static void make_tree(void)
 		abort();
 }
 
+static bool ignores(const struct site *site, const char *name)
+{
+	char *path = at(name);
+	bool has = strv_has(&site->ignored, path);
+
+	free(path);
+	return has;
+}
+
+static void test_ignored(void)
+{
+	struct err err = {0};
+	struct spec spec;
+	struct user user;
+	struct site site;
+
+	begin(&spec, &user);
+	tap_ok(probe(&spec, &user, &site, &err) == 0 && site.ignored.len == 0,
+	       "nothing is ignored");
+	site_release(&site);
+	scratch_write("work/x.key", "");
+	scratch_write("work/.paleignore", "*.key\nsub/\noutward\ndangling\n");
+	if (link("work/x.key", "work/copy") < 0)
+		abort();
+	tap_ok(probe(&spec, &user, &site, &err) == 0 && site.ignored.len == 4 &&
+		       ignores(&site, "work/x.key") && ignores(&site, "work/copy") &&
+		       ignores(&site, "work/sub") && ignores(&site, "data"),
+	       "a file, its other name, a folder, and where a link leads");
+	site_release(&site);
+	scratch_write("work/.paleignore", "[\n");
+	tap_ok(probe(&spec, &user, &site, &err) == -EINVAL && strstr(err.message, ".paleignore:1:"),
+	       "a broken file is an error");
+	spec_release(&spec);
+	spec_init_top(&spec);
+	spec.workspace = at("work");
+	tap_eq_int(probe(&spec, &user, &site, &err), 0, "but not where there is no boundary");
+	site_release(&site);
+	spec_release(&spec);
+	spec_init_bottom(&spec);
+	spec.workspace = at("work");
+	scratch_write("work/.paleignore", "");
+	add_rule(&spec.paths_hidden, "work/x.key");
+	tap_ok(probe(&spec, &user, &site, &err) == 0 && ignores(&site, "work/copy"),
+	       "paths_hidden: the other name of a file");
+	unlink("work/.paleignore");
+	end(&spec, &user, &site);
+}
+
 int main(void)
 {
 	scratch_enter();
@@ -215,6 +263,7 @@ int main(void)
 		test_way_out(DIM_PATHS_WRITABLE, "work/outward/file");
 		test_place();
 		test_toolchains();
+		test_ignored();
 	}
 	free(top);
 	scratch_leave();
