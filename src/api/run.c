@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "config/caches.h"
 #include "plan/host.h"
 #include "policy/trust.h"
 
@@ -133,6 +134,8 @@ static int make_plan(struct run *run, const struct strv *argv, struct err *err)
 		r = site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ,
 			       &site, err);
 	if (r == 0)
+		r = site_add_caches(&site, &run->resolved.spec, &context->workspace, err);
+	if (r == 0)
 		r = plan_compile(&run->resolved, &host, &site, argv->items, &run->plan, err);
 	site_release(&site);
 	host_release(&host);
@@ -163,7 +166,10 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 
 int run_execute(struct run *run, const struct run_request *request, struct err *err)
 {
-	return local_run(run->plan, &request->stdio, &run->result, err);
+	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
+			    run->plan->gid, err);
+
+	return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
 }
 
 void run_release(struct run *run)

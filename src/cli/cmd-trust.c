@@ -10,7 +10,7 @@
 #include "cli/common.h"
 #include "policy/trust.h"
 
-static const char *state_name(enum trust_state state)
+static const char *trust_name(enum trust_state state)
 {
 	static const char *const names[] = {
 		[TRUST_NOT_NEEDED] = "not_needed",
@@ -70,7 +70,7 @@ static int show_json(const struct context *context, const struct trust_ask *ask,
 
 	json_begin_object(&json, NULL);
 	json_add_string(&json, "workspace", context->workspace.root);
-	json_add_string(&json, "state", state_name(state));
+	json_add_string(&json, "state", trust_name(state));
 	json_begin_array(&json, "asks");
 	for (size_t i = 0; i < ask->len; i++) {
 		json_begin_object(&json, NULL);

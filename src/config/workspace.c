@@ -329,16 +329,15 @@ static int current_dir(char **ret, struct err *err)
 	return err_hint(err, r, WHERE_TO_GO);
 }
 
-/* <state of the user>/<basename>-<6 hex of the path's digest> */
-static char *state_dir_name(const char *base, const char *root)
+char *state_name(const char *base, const char *path)
 {
 	char name[STATE_NAME_MAX + 1], hex[SHA256_HEX];
 
-	snprintf(name, sizeof(name), "%s", path_basename(root));
+	snprintf(name, sizeof(name), "%s", path_basename(path));
 	for (char *p = name; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
 			*p = '_';
-	sha256_hex(root, strlen(root), hex);
+	sha256_hex(path, strlen(path), hex);
 	return str_printf("%s/%s-%.6s", base, name, hex);
 }
 
@@ -361,7 +360,7 @@ int workspace_find(const char *asked, const struct user *user, struct workspace 
 			return err_oom(err);
 	}
 	if (user->state_dir) {
-		ws.state_dir = state_dir_name(user->state_dir, ws.root);
+		ws.state_dir = state_name(user->state_dir, ws.root);
 		if (!ws.state_dir)
 			return err_oom(err);
 	}

@@ -36,3 +36,5 @@ void user_release(struct user *user);
 int workspace_find(const char *asked, const struct user *user, struct workspace *ret,
 		   struct err *err);
 void workspace_release(struct workspace *workspace);
+/* BASE/<basename>-<6 hex of the path's digest>: a new string, or NULL. */
+char *state_name(const char *base, const char *path);

@@ -18,6 +18,7 @@
 
 struct err;
 struct user;
+struct workspace;
 struct spec;
 
 enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
@@ -70,6 +71,11 @@ struct site {
 	struct strv ignored;     /* hidden as well, without links: .paleignore, aliases */
 	struct site_path own[3]; /* the user's configuration and state of pale */
 	struct strv own_links;   /* the links that lead there */
+	struct site_cache {
+		char *dst; /* where the command expects it, without links */
+		char *src; /* where it is kept */
+	} * caches;
+	size_t caches_len;
 	struct git_identity git; /* who the user is to git */
 	struct strv env;         /* the caller's environment */
 };
@@ -78,4 +84,7 @@ struct site {
  * it by a link is -EXDEV. */
 int site_probe(const struct spec *spec, const struct user *user, const char *cwd, char *const *env,
 	       struct site *ret, struct err *err);
+/* Where the caches of SPEC are kept. Nothing is made. */
+int site_add_caches(struct site *site, const struct spec *spec, const struct workspace *workspace,
+		    struct err *err);
 void site_release(struct site *site);

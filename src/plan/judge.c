@@ -30,6 +30,8 @@ static int judge_boundary(struct compiler *c)
 		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
 	if (spec->paths_hidden.len || c->site->ignored.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
+	if (spec->caches.len)
+		plan_verdict(plan, dim_name(DIM_CACHES), ENFORCED, "mounts");
 	if (spec->ephemeral && c->host->no_tmpfs_xattr)
 		r = judge_give_up(c, DIM_EPHEMERAL, DEGRADED,
 				  "overlay; before Linux 6.6 folders cannot be removed in it");
@@ -70,8 +72,6 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		what = "expose (ports that are served to the host)";
 	else if (spec->sockets.len)
 		what = "sockets (unix sockets of the host)";
-	else if (spec->caches.len)
-		what = "caches (private copies that are kept)";
 	else if (!str_eq(c->resolved->mode, "direct"))
 		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))

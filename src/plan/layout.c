@@ -198,6 +198,19 @@ static int add_home(struct layout *l)
 	return r < 0 ? r : add_private(l, site->home_real, 0700);
 }
 
+static int add_caches(struct layout *l)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->site->caches_len && r == 0; i++)
+		r = places_add(&l->places, (struct place){.dst = l->site->caches[i].dst,
+							  .src = l->site->caches[i].src,
+							  .access = ACCESS_WRITE,
+							  .flags = OP_IDMAP,
+							  .is_cache = true});
+	return r;
+}
+
 static int collect_places(struct layout *l, struct err *err)
 {
 	int r = add_system(l);
@@ -212,6 +225,8 @@ static int collect_places(struct layout *l, struct err *err)
 	if (r < 0)
 		return r;
 	r = add_home(l);
+	if (r == 0)
+		r = add_caches(l);
 	if (r == 0)
 		r = add_resolver(l);
 	if (r == 0)

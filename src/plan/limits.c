@@ -82,7 +82,7 @@ static int judge_counted(struct compiler *c, enum dim dim, uint64_t value, const
 static int judge_disk(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
-	bool scratch_only = spec->paths_writable.len == 0 &&
+	bool scratch_only = spec->paths_writable.len == 0 && spec->caches.len == 0 &&
 			    (spec->filesystem == FILESYSTEM_NONE ||
 			     spec->filesystem == FILESYSTEM_READONLY);
 

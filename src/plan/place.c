@@ -46,7 +46,7 @@ static bool is_hidden(const struct place *place, const struct strv *hidden)
 		return false;
 	for (size_t i = 0; i < hidden->len; i++)
 		if (path_covers(hidden->items[i], place->dst) ||
-		    path_covers(hidden->items[i], place->src))
+		    (!place->is_cache && path_covers(hidden->items[i], place->src)))
 			return true;
 	return false;
 }

@@ -31,6 +31,7 @@ struct place {
 	struct file_id id;
 	bool is_root;   /* the host's "/": there before all others */
 	bool is_system; /* shown to everybody */
+	bool is_cache;  /* of pale's own state: hidden by its name only */
 };
 
 struct places {

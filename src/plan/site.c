@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "config/caches.h"
 #include "config/workspace.h"
 #include "plan/host.h"
 #include "plan/ignored.h"
@@ -302,6 +303,45 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 	return 0;
 }
 
+static int add_cache(const struct workspace *workspace, const char *path, struct site_cache *ret,
+		     struct err *err)
+{
+	_cleanup_(freep) char *dir = cache_dir(workspace, path);
+
+	if (!dir && !workspace->state_dir)
+		return err_set(err, ERR_SYSTEM, -ENOENT, "no place to keep the cache %s", path);
+	if (!dir)
+		return err_oom(err);
+	if (path_resolve(path, &ret->dst) < 0 || path_resolve(dir, &ret->src) < 0)
+		return err_set(err, ERR_SYSTEM, -ENOENT, "cannot find out where %s leads", path);
+	return 0;
+}
+
+int site_add_caches(struct site *site, const struct spec *spec, const struct workspace *workspace,
+		    struct err *err)
+{
+	int r = 0;
+
+	if (spec->caches.len == 0)
+		return 0;
+	site->caches = calloc(spec->caches.len, sizeof(*site->caches));
+	if (!site->caches)
+		return err_oom(err);
+	for (; site->caches_len < spec->caches.len && r == 0; site->caches_len++)
+		r = add_cache(workspace, spec->caches.items[site->caches_len],
+			      &site->caches[site->caches_len], err);
+	return r;
+}
+
+static void release_caches(struct site *site)
+{
+	for (size_t i = 0; i < site->caches_len; i++) {
+		free(site->caches[i].dst);
+		free(site->caches[i].src);
+	}
+	free(site->caches);
+}
+
 static void release_names(struct site_path *paths, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -329,6 +369,7 @@ void site_release(struct site *site)
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);
 	git_identity_release(&site->git);
+	release_caches(site);
 	strv_release(&site->env);
 	*site = (struct site){0};
 }

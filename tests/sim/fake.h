@@ -188,6 +188,12 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	for (size_t i = 0; i < array_len(sim->ignored) && sim->ignored[i]; i++)
 		fake_must(strv_add(&ret->ignored, sim->ignored[i]) == 0);
 	fake_toolchains(sim, ret);
+	ret->caches = calloc(spec->caches.len + 1, sizeof(*ret->caches));
+	fake_must(ret->caches);
+	for (; ret->caches_len < spec->caches.len; ret->caches_len++) {
+		ret->caches[ret->caches_len].dst = fake_dup(spec->caches.items[ret->caches_len]);
+		ret->caches[ret->caches_len].src = fake_dup("/state/caches/one");
+	}
 }
 
 static inline int fake_resolve(const struct sim *sim, struct resolved *ret, struct err *err)
