@@ -39,26 +39,29 @@ static bool is_v2(const struct cgroup *cg)
 
 /* A folder is removed only while it holds no process, and only when its owner
  * has let go of the lock: a new one, not locked yet, is made again. */
-static void sweep_one(int base, const char *name)
+static void sweep_one(const struct cgroup *cg, const char *name)
 {
-	_cleanup_(fd_closep) int dir = openat(base, name,
+	_cleanup_(fd_closep) int dir = openat(cg->base[0], name,
 					      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
-		(void)unlinkat(base, name, AT_REMOVEDIR);
+	if (dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0)
+		return;
+	for (size_t i = CG_DIRS; i-- > 0;) /* the locked one last */
+		if (cg->base[i] >= 0)
+			(void)unlinkat(cg->base[i], name, AT_REMOVEDIR);
 }
 
-static void sweep(int base)
+static void sweep(const struct cgroup *cg)
 {
 	char buf[4096] __attribute__((aligned(8)));
 	int n;
 
-	while ((n = sys_getdents(base, buf, sizeof(buf))) > 0) {
+	while ((n = sys_getdents(cg->base[0], buf, sizeof(buf))) > 0) {
 		for (int at = 0; at < n;) {
 			const struct sys_dirent *entry = (const void *)(buf + at);
 
 			if (str_starts(entry->name, PREFIX))
-				sweep_one(base, entry->name);
+				sweep_one(cg, entry->name);
 			at += entry->len;
 		}
 	}
@@ -74,35 +77,45 @@ static int make_name(char name[32])
 	return 0;
 }
 
-static int make_locked(struct cgroup *cg, size_t i)
+static int make_dir(struct cgroup *cg, size_t i)
 {
-	if (mkdirat(cg->base[i], cg->name[i], 0755) < 0)
+	if (mkdirat(cg->base[i], cg->name, 0755) < 0)
 		return -errno;
-	cg->dir[i] = openat(cg->base[i], cg->name[i],
-			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (cg->dir[i] < 0)
-		return -errno;
-	if (flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0)
-		return -errno;
-	/* Swept away between mkdir and lock, it has no links left. */
-	return faccessat(cg->base[i], cg->name[i], F_OK, 0) < 0 ? -errno : 0;
+	cg->dir[i] = openat(cg->base[i], cg->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return cg->dir[i] < 0 ? -errno : 0;
 }
 
-static int make_dir(struct cgroup *cg, size_t i, const char *base, struct err *err)
+/* The first one carries the lock, and its name stands for all. */
+static int make_locked(struct cgroup *cg)
+{
+	int r = make_dir(cg, 0);
+
+	if (r == 0 && flock(cg->dir[0], LOCK_EX | LOCK_NB) < 0)
+		r = -errno;
+	/* Swept away between mkdir and lock, it has no name left. */
+	if (r == 0 && faccessat(cg->base[0], cg->name, F_OK, 0) < 0)
+		r = -errno;
+	return r;
+}
+
+static int make_first(struct cgroup *cg, struct err *err)
 {
 	int r = -ENOENT;
 
-	cg->base[i] = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cg->base[i] < 0)
-		return err_sys(err, -errno, "open the cgroup %s", base);
-	sweep(cg->base[i]);
+	sweep(cg);
 	for (int n = 0; n < TRIES && (r == -ENOENT || r == -EAGAIN || r == -EEXIST); n++) {
-		cg->dir[i] = fd_close(cg->dir[i]);
-		if (make_name(cg->name[i]) < 0)
+		cg->dir[0] = fd_close(cg->dir[0]);
+		if (make_name(cg->name) < 0)
 			return err_set(err, ERR_SYSTEM, -EIO, "no random numbers");
-		r = make_locked(cg, i);
+		r = make_locked(cg);
 	}
-	return r < 0 ? err_sys(err, r, "make a cgroup in %s", base) : 0;
+	return r < 0 ? err_sys(err, r, "make a cgroup") : 0;
+}
+
+static int open_base(struct cgroup *cg, size_t i, const char *path, struct err *err)
+{
+	cg->base[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return cg->base[i] < 0 ? err_sys(err, -errno, "open the cgroup %s", path) : 0;
 }
 
 static int set_number(const struct cgroup *cg, size_t i, const char *name, uint64_t value,
@@ -168,34 +181,40 @@ static int prepare_scope(int base, struct err *err)
 
 static int open_v2(struct cgroup *cg, const struct limits *limits, struct err *err)
 {
-	int r = 0;
+	int r = open_base(cg, 0, limits->site.dirs[0], err);
 
-	if (cg->rung == RUNG_SYSTEMD) {
-		_cleanup_(fd_closep) int base = open(limits->site.dirs[0],
-						     O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-		r = base < 0 ? err_sys(err, -errno, "open %s", limits->site.dirs[0])
-			     : prepare_scope(base, err);
-	}
+	if (r == 0 && cg->rung == RUNG_SYSTEMD)
+		r = prepare_scope(cg->base[0], err);
 	if (r == 0)
-		r = make_dir(cg, 0, limits->site.dirs[0], err);
+		r = make_first(cg, err);
 	return r < 0 ? r : limit_v2(cg, limits, err);
+}
+
+static int open_tasks(struct cgroup *cg, size_t i, struct err *err)
+{
+	cg->tasks[i] = openat(cg->dir[i], "tasks", O_WRONLY | O_CLOEXEC);
+	return cg->tasks[i] < 0 ? err_sys(err, -errno, "open the cgroup's tasks") : 0;
 }
 
 static int open_v1(struct cgroup *cg, const struct limits *limits, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < CG_DIRS && r == 0; i++) {
-		if (!limits->site.dirs[i] || (i == CG_CPU && limits->cpu_ms == UINT64_MAX))
+	for (size_t i = 0; i < CG_DIRS && r == 0; i++)
+		if (limits->site.dirs[i])
+			r = open_base(cg, i, limits->site.dirs[i], err);
+	if (r == 0)
+		r = make_first(cg, err);
+	for (size_t i = 1; i < CG_DIRS && r == 0; i++) {
+		if (cg->base[i] < 0 || (i == CG_CPU && limits->cpu_ms == UINT64_MAX))
 			continue;
-		r = make_dir(cg, i, limits->site.dirs[i], err);
+		r = make_dir(cg, i);
 		if (r < 0)
-			break;
-		cg->tasks[i] = openat(cg->dir[i], "tasks", O_WRONLY | O_CLOEXEC);
-		if (cg->tasks[i] < 0)
-			r = err_sys(err, -errno, "open the cgroup's tasks");
+			err_sys(err, r, "make a cgroup in %s", limits->site.dirs[i]);
 	}
+	for (size_t i = 0; i < CG_DIRS && r == 0; i++)
+		if (cg->dir[i] >= 0)
+			r = open_tasks(cg, i, err);
 	return r < 0 ? r : limit_v1(cg, limits, err);
 }
 
@@ -306,9 +325,9 @@ static void remove_dir(int base, const char *name)
 
 void cgroup_close(struct cgroup *cg)
 {
-	for (size_t i = 0; i < CG_DIRS; i++) {
+	for (size_t i = CG_DIRS; i-- > 0;) {
 		if (cg->dir[i] >= 0)
-			remove_dir(cg->base[i], cg->name[i]);
+			remove_dir(cg->base[i], cg->name);
 		fd_close(cg->tasks[i]);
 		fd_close(cg->dir[i]);
 		fd_close(cg->base[i]);

@@ -2,7 +2,7 @@
 /*
  * cgroup - the control groups of one run: made, joined, read, removed.
  *
- * While the run lasts, the supervisor holds a lock on each folder. A folder that
+ * While the run lasts, the supervisor holds a lock on the first folder. One that
  * is not locked was left by a supervisor that was killed, and the next run in
  * the same place removes it.
  */
@@ -18,9 +18,9 @@ struct usage;
 
 struct cgroup {
 	enum rung rung;
-	int base[CG_DIRS]; /* where it was made; -1 */
-	int dir[CG_DIRS];  /* itself; -1 */
-	char name[CG_DIRS][32];
+	char name[32];      /* the same in every hierarchy */
+	int base[CG_DIRS];  /* where it was made; -1 */
+	int dir[CG_DIRS];   /* itself; -1 */
 	int tasks[CG_DIRS]; /* v1: what the child writes itself into; -1 */
 };
 
