@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -68,12 +69,33 @@ static bool lacks_tmpfs_xattr(void)
 	return major < 6 || (major == 6 && minor < 6);
 }
 
+/* Those of an ordinary user cannot be dropped, not even in a user namespace. */
+static bool has_groups(gid_t own)
+{
+	gid_t groups[64];
+	int n = getgroups(array_len(groups), groups);
+
+	for (int i = 0; i < n; i++)
+		if (groups[i] != own)
+			return true;
+	return n < 0;
+}
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int host_probe(struct host *ret, struct err *err)
 {
 	struct host host = {
 		.uid = geteuid(), .gid = getegid(), .no_tmpfs_xattr = lacks_tmpfs_xattr()};
 	int r = 0;
 
+	host.has_groups = host.uid != 0 && has_groups(host.gid);
+	host.has_machine_id = is_file(MACHINE_ID);
 	host.landlock_abi = sys_landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	if (host.landlock_abi < 0)
 		host.landlock_abi = 0;

@@ -23,11 +23,15 @@ struct spec;
 
 enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
 
+#define MACHINE_ID "/etc/machine-id"
+
 struct host {
 	uid_t uid;
 	gid_t gid;
+	bool has_groups;     /* further ones than its own */
 	int landlock_abi;    /* 0: none */
 	bool no_namespaces;  /* not allowed here: a run tried, or a probe */
+	bool has_machine_id; /* a file of its own: it names this machine */
 	bool no_tmpfs_xattr; /* an overlay on a tmpfs cannot remove folders */
 	struct cgroup_site cgroup;
 	char *bwrap; /* a bubblewrap that works, or NULL; looked for only without namespaces */

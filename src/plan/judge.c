@@ -49,6 +49,9 @@ static int judge_boundary(struct compiler *c)
 		r = judge_give_up(
 			c, DIM_PROCESSES, DEGRADED,
 			"no Landlock signal scope: the command could signal the user's processes");
+	if (plan->confined && c->host->has_groups)
+		plan_verdict(plan, "groups", DEGRADED,
+			     "kept: only root can drop supplementary groups");
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
 		     spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
 	if (plan->confined)

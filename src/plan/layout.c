@@ -454,6 +454,8 @@ static int emit_hidden(struct layout *l)
 	for (size_t i = 0; i < l->hides.len && r == 0; i++)
 		r = plan_add(l->plan, OP_HIDE, NULL, l->hides.items[i],
 			     is_kernel_path(l->hides.items[i]) ? OP_OPTIONAL : 0);
+	if (r == 0 && l->host->has_machine_id && !l->write_root && !is_hidden_inside(l, MACHINE_ID))
+		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
 	return r < 0 ? r : hide_toolchain_secrets(l);
 }
 
