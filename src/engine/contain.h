@@ -4,7 +4,9 @@
 
 struct plan;
 struct stdio;
+struct terminal;
 
 /* CHANNEL: the warden's end of the pair. Does not return: it becomes the
  * warden, or reports what failed and exits. */
-_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio);
+_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
+		       const struct terminal *terminal);

@@ -21,11 +21,13 @@ static int give_up(struct compiler *c, enum dim dim, enum enforcement state, con
 
 static int judge_limits(struct compiler *c)
 {
-	static const enum dim unbuilt[] = {DIM_CPU, DIM_MEMORY, DIM_PIDS, DIM_DISK, DIM_MAX_OUTPUT};
+	static const enum dim unbuilt[] = {DIM_CPU, DIM_MEMORY, DIM_PIDS, DIM_DISK};
 	int r = 0;
 
 	if (c->spec->timeout != SPEC_UNLIMITED)
 		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
+	if (c->spec->max_output != SPEC_UNLIMITED)
+		plan_verdict(c->plan, dim_name(DIM_MAX_OUTPUT), ENFORCED, "pump of the supervisor");
 	for (size_t i = 0; i < array_len(unbuilt) && r == 0; i++)
 		if (*spec_limit_const(c->spec, unbuilt[i]) != SPEC_UNLIMITED)
 			r = give_up(c, unbuilt[i], UNENFORCED,

@@ -108,6 +108,7 @@ struct plan {
 	struct strv argv;
 	char *cwd;
 	uint64_t timeout_ms; /* UINT64_MAX: none */
+	uint64_t max_output; /* bytes of stdout and of stderr; UINT64_MAX: none */
 	struct verdict verdicts[PLAN_VERDICTS_MAX];
 	size_t verdicts_len;
 	const char *world; /* the grade of what is enforced */

@@ -32,6 +32,7 @@ struct result {
 	int signal;    /* that ended it, else 0 */
 	uint64_t duration_ms;
 	struct usage usage;
+	uint64_t output_dropped; /* bytes past max_output */
 };
 
 const char *outcome_name(enum outcome outcome);
