@@ -38,7 +38,8 @@ void pump_release(struct pump *pump);
 /* How many bytes pump_put() takes now, PUMP_CHUNK at most. 0: not before some
  * have been taken out. */
 size_t pump_room(struct pump *pump);
-void pump_put(struct pump *pump, const char *data, size_t len); /* LEN <= pump_room(), asked before each */
+void pump_put(struct pump *pump, const char *data,
+	      size_t len); /* LEN <= pump_room(), asked before each */
 /* Nothing more will come. EOL ends a line of ours: "\n", or "\r\n". */
 void pump_end(struct pump *pump, const char *eol);
 /* What can be written now: *ret_data borrows; 0 when there is nothing. */
