@@ -30,6 +30,25 @@ const struct verb verbs[VERB_COUNT_] = {
 			.options = options_run,
 			.on_run_path = true,
 		},
+	[VERB_SHELL] =
+		{
+			.name = "shell",
+			.group = GROUP_RUN,
+			.operands = "",
+			.summary = "open a shell inside the boundary",
+			.details =
+				"The shell that $SHELL names, if it is listed in /etc/shells and can be\n"
+				"executed inside; else /bin/sh. It runs under [sandbox] preset, as a\n"
+				"program after `pale run --` does, and takes the same options. Needs a\n"
+				"terminal on standard input.\n"
+				"\n"
+				"The exit status is the shell's own; 124, 125, 126, 127 and 128+N as of\n"
+				"`pale run`.",
+			.examples = "pale shell\n"
+				    "pale shell --filesystem readonly --ephemeral",
+			.options = options_run,
+			.on_run_path = true,
+		},
 	[VERB_COMMANDS_LIST] =
 		{
 			.name = "commands list",

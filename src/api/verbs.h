@@ -26,6 +26,7 @@ enum verb_group {
 /* The index in verbs[]. */
 enum verb_id {
 	VERB_RUN,
+	VERB_SHELL,
 	VERB_COMMANDS_LIST,
 	VERB_COMMANDS_SHOW,
 	VERB_COMMANDS_REGISTER,

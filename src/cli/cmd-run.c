@@ -16,7 +16,10 @@
 #include "base/size.h"
 #include "cli/common.h"
 
+enum { SHELLS_MAX = 65536 };
+
 struct run_args {
+	enum verb_id verb;
 	struct run_request request;
 	bool json;
 	bool explain;
@@ -89,11 +92,47 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	}
 }
 
+/* Is NAME a line of /etc/shells? */
+static bool is_login_shell(const char *name)
+{
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(fd_closep) int fd = open("/etc/shells", O_RDONLY | O_CLOEXEC);
+	size_t len = strlen(name);
+
+	if (name[0] != '/' || fd < 0 || fd_read_all(fd, SHELLS_MAX, &text) < 0)
+		return false;
+	for (const char *line = text.data; *line; line += strcspn(line, "\n"), line += *line != 0)
+		if (strcspn(line, "\n") == len && memcmp(line, name, len) == 0)
+			return true;
+	return false;
+}
+
+/* Whether the user's shell is there is known inside, and decided there. */
+static int set_shell(struct run_args *args, struct err *err)
+{
+	static char *argv[] = {"/bin/sh", "-c", "[ -x \"$0\" ] && exec \"$0\"; exec /bin/sh", NULL,
+			       NULL};
+	static char *plain[] = {"/bin/sh", NULL};
+	char *shell = getenv("SHELL");
+
+	if (!isatty(STDIN_FILENO) && !args->explain)
+		return err_hint(
+			err,
+			err_set(err, ERR_USAGE, -ENOTTY, "shell: standard input is no terminal"),
+			"to run a script: pale run -- sh");
+	argv[3] = shell;
+	args->request.args = shell && is_login_shell(shell) ? argv : plain;
+	return 0;
+}
+
 static int set_command(struct run_args *args, const struct opt_args *operands, struct err *err)
 {
 	struct run_request *request = &args->request;
 	int r;
 
+	request->stdio = (struct stdio){{0, args->json ? 2 : 1, 2}};
+	if (args->verb == VERB_SHELL)
+		return set_shell(args, err);
 	if (operands->len == 0) {
 		r = err_set(err, ERR_USAGE, -EINVAL, "run: nothing to run");
 		return err_hint(err, r,
@@ -103,7 +142,6 @@ static int set_command(struct run_args *args, const struct opt_args *operands, s
 	if (operands->dashdash != 0)
 		request->name = *operands->operands;
 	request->args = operands->operands + (request->name != NULL);
-	request->stdio = (struct stdio){{0, args->json ? 2 : 1, 2}};
 	return 0;
 }
 
@@ -234,15 +272,15 @@ static bool asks_json(int argc, char **argv)
 	return false;
 }
 
-int cmd_run(int argc, char **argv)
+int cmd_run(enum verb_id id, int argc, char **argv)
 {
-	_cleanup_(run_args_release) struct run_args args = {.result_dir = -1};
+	_cleanup_(run_args_release) struct run_args args = {.verb = id, .result_dir = -1};
 	_cleanup_(run_release) struct run run = {0};
 	struct opt_args operands;
 	struct err err = {0};
 	int r;
 
-	r = verb_parse(VERB_RUN, argc, argv, set_option, &args, &operands, &err);
+	r = verb_parse(id, argc, argv, set_option, &args, &operands, &err);
 	if (r > 0)
 		return 0;
 	if (r < 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd-run - pale run. The only verb in `pale` itself. */
+/* cmd-run - pale run and pale shell, the verbs in `pale` itself. */
 #pragma once
+#include "api/verbs.h"
 
-int cmd_run(int argc, char **argv);
+/* ID: VERB_RUN or VERB_SHELL. */
+int cmd_run(enum verb_id id, int argc, char **argv);

@@ -48,6 +48,6 @@ int main(int argc, char **argv)
 	argv[0] = bare[0];
 	verb = verb_find(argc - 1, argv + 1, &words);
 	if (verb && verb->on_run_path)
-		return cmd_run(argc - words, argv + words);
+		return cmd_run((enum verb_id)(verb - verbs), argc - words, argv + words);
 	return hand_over(argv);
 }

@@ -16,12 +16,16 @@ static size_t find(const struct loop *loop, int fd)
 
 void loop_add(struct loop *loop, int fd, short events, loop_fn *fn, void *data)
 {
-	if (loop->len == LOOP_FDS_MAX)
+	size_t i = 0;
+
+	/* A slot that became free in this turn may be taken: it has no events. */
+	while (i < loop->len && loop->fds[i].fd >= 0)
+		i++;
+	if (i == loop->len && loop->len++ == LOOP_FDS_MAX)
 		BUG("more descriptors than the loop holds");
-	loop->fds[loop->len] = (struct pollfd){.fd = fd, .events = events};
-	loop->handlers[loop->len].fn = fn;
-	loop->handlers[loop->len].data = data;
-	loop->len++;
+	loop->fds[i] = (struct pollfd){.fd = fd, .events = events};
+	loop->handlers[i].fn = fn;
+	loop->handlers[i].data = data;
 }
 
 void loop_set_events(struct loop *loop, int fd, short events)

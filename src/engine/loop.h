@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LOOP_FDS_MAX 16
+#define LOOP_FDS_MAX 24
 #define LOOP_NEVER   UINT64_MAX
 
 typedef void loop_fn(void *data, short revents);

@@ -9,7 +9,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "engine/limiter.h"
 #include "engine/loop.h"
 #include "engine/scope.h"
+#include "engine/streams.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -34,12 +34,12 @@ enum {
 	TREE_END_MS = 2000,
 };
 
-static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-				SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+static const int taken[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+			    SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 struct supervisor {
 	const struct plan *plan;
-	const struct stdio *stdio;
+	struct streams streams;
 	struct loop loop;
 	struct loop_timer deadline;
 	struct limiter limiter;
@@ -49,28 +49,14 @@ struct supervisor {
 	int signals;
 	uint64_t started_ns;
 	bool asked_to_end, timed_out;
+	bool ended;       /* the warden has, and with it everything inside */
+	bool stopped_all; /* by our order */
+	bool starting;    /* reported, as the next three */
+	bool reported;    /* how it ended */
 	int status;
 	bool failed;
+	struct err *err;
 };
-
-/* 0, 1 and 2 must be taken, or a descriptor of ours would become the
- * command's stdin. A folder among them would lead out of the sandbox. */
-static int check_stdio(const struct stdio *stdio, struct err *err)
-{
-	for (int fd = 0; fd <= 2; fd++) {
-		struct stat st;
-
-		if (fcntl(fd, F_GETFD) < 0 || fstat(stdio->fd[fd], &st) < 0)
-			return err_sys(err, -errno, "descriptor %d", fd);
-		if (S_ISDIR(st.st_mode)) {
-			err_set(err, ERR_USAGE, -EISDIR,
-				"descriptor %d is a folder: it would lead out of the sandbox", fd);
-			return err_hint(err, -EISDIR,
-					"redirect it from or to a file, a pipe or /dev/null");
-		}
-	}
-	return 0;
-}
 
 static int catch_signals(struct supervisor *s, struct err *err)
 {
@@ -82,8 +68,8 @@ static int catch_signals(struct supervisor *s, struct err *err)
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	sigemptyset(&set);
-	for (size_t i = 0; i < array_len(forwarded); i++)
-		sigaddset(&set, forwarded[i]);
+	for (size_t i = 0; i < array_len(taken); i++)
+		sigaddset(&set, taken[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return s->signals < 0 ? err_sys(err, -errno, "signalfd") : 0;
@@ -126,7 +112,8 @@ static int start_warden(struct supervisor *s, struct err *err)
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
-		contain(s->plan, pair[1], s->stdio, &s->limiter.cgroup);
+		contain(s->plan, pair[1], &s->streams.inner, &s->limiter.cgroup,
+			&s->streams.terminal);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
@@ -143,36 +130,108 @@ static void kill_run(struct supervisor *s)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
 }
 
+static void note_report(struct supervisor *s, const struct warden_report *report)
+{
+	s->starting |= report->kind == WARDEN_STARTING;
+	s->reported = report->kind == WARDEN_EXITED || report->kind == WARDEN_FAILED;
+	s->status = report->status;
+	s->failed = report->kind == WARDEN_FAILED;
+	if (s->failed)
+		*s->err = report->err;
+}
+
 /* Once the warden is gone, and with it everything inside. One that did not
  * report its end was killed, and took along what it had started. */
-static void take_report(struct supervisor *s, struct err *err)
+static void take_report(struct supervisor *s)
 {
 	struct warden_report report;
-	bool starting = false;
-	int r;
+	int r = 0;
 
-	do {
+	while (!s->reported && (r == 0 || r == -EINTR)) {
 		r = warden_receive_report(s->channel, &report);
-		starting |= r == 0 && report.kind == WARDEN_STARTING;
-	} while (r == -EINTR || (r == 0 && report.kind == WARDEN_STARTING));
-	s->status = r == 0 ? report.status : SIGKILL;
-	s->failed = r == 0 ? report.kind == WARDEN_FAILED : r == -EPIPE && !starting;
-	if (r == 0 && report.kind == WARDEN_FAILED)
-		*err = report.err;
+		if (r == 0)
+			note_report(s, &report);
+	}
+	if (s->reported)
+		return;
+	s->status = SIGKILL;
+	s->failed = r == -EPIPE && !s->starting;
+}
+
+/* As the terminal would have done, had it not been in raw mode: the whole group
+ * of ours stops, unless nobody is there who could let it go on. */
+static void stop_like_the_command(struct supervisor *s)
+{
+	sigset_t tstp;
+
+	streams_suspend(&s->streams);
+	sigemptyset(&tstp);
+	sigaddset(&tstp, SIGTSTP);
+	(void)kill(0, SIGTSTP);
+	sigprocmask(SIG_UNBLOCK, &tstp, NULL);
+	sigprocmask(SIG_BLOCK, &tstp, NULL);
+	streams_resume(&s->streams);
+	warden_send_order(s->channel, WARDEN_SIGNAL, SIGCONT);
+}
+
+/* Only where the command has a terminal; else reports can wait until the end. */
+static void on_report(void *data, short revents)
+{
+	struct supervisor *s = data;
+	struct warden_report report;
+	int terminal = -1, r = warden_receive_terminal(s->channel, &report, &terminal);
+
+	(void)revents;
+	if (r == -EINTR)
+		return;
+	if (r < 0) {
+		loop_remove(&s->loop, s->channel);
+		return;
+	}
+	note_report(s, &report);
+	if (report.kind == WARDEN_TERMINAL)
+		streams_attach(&s->streams, terminal);
+	else if (report.kind == WARDEN_STOPPED)
+		stop_like_the_command(s);
+}
+
+static bool has_started(struct supervisor *s)
+{
+	return s->streams.terminal.mask ? s->starting : warden_has_report(s->channel);
+}
+
+static void pass_stop(struct supervisor *s)
+{
+	streams_suspend(&s->streams);
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
+	s->stopped_all = true;
+	raise(SIGSTOP);
+}
+
+/* A shell inside may have stopped jobs of its own, which are not ours to wake. */
+static void pass_continue(struct supervisor *s)
+{
+	bool all = s->stopped_all || !s->streams.terminal.interactive;
+
+	s->stopped_all = false;
+	warden_send_order(s->channel, all ? WARDEN_SIGNAL_ALL : WARDEN_SIGNAL, SIGCONT);
+	streams_resume(&s->streams);
 }
 
 static void pass_signal(struct supervisor *s, int sig)
 {
-	if (!warden_has_report(s->channel) && sig != SIGTSTP && sig != SIGCONT) {
+	if (sig == SIGTSTP)
+		pass_stop(s);
+	else if (sig == SIGCONT)
+		pass_continue(s);
+	else if (sig == SIGWINCH)
+		terminal_resize(&s->streams.terminal);
+	else if (s->ended)
+		s->loop.done = true; /* nothing is left but output that nobody takes */
+	else if (!has_started(s))
 		kill_run(s); /* nothing is there yet that could handle it */
-	} else if (sig == SIGTSTP) {
-		warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
-		raise(SIGSTOP);
-	} else if (sig == SIGCONT) {
-		warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
-	} else {
+	else
 		warden_send_order(s->channel, WARDEN_SIGNAL, sig);
-	}
 }
 
 static void on_signals(void *data, short revents)
@@ -204,6 +263,10 @@ static void on_deadline(void *data, short revents)
 	struct supervisor *s = data;
 
 	(void)revents;
+	if (s->ended) {
+		s->loop.done = true;
+		return;
+	}
 	s->timed_out |= !s->asked_to_end;
 	end_run(s);
 }
@@ -212,6 +275,8 @@ static void on_limit(void *data, bool at_once)
 {
 	struct supervisor *s = data;
 
+	if (s->ended)
+		return;
 	if (at_once)
 		kill_run(s);
 	else if (!s->asked_to_end)
@@ -223,13 +288,25 @@ static void on_end(void *data, short revents)
 	struct supervisor *s = data;
 
 	(void)revents;
-	s->loop.done = true;
+	s->ended = true;
+	if (streams_end(&s->streams)) {
+		s->loop.done = true;
+		return;
+	}
+	/* Whoever takes our output has as long as he likes, unless time is up. */
+	loop_remove(&s->loop, s->pidfd);
+	if (s->timed_out)
+		s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
 }
 
 /* Until the warden ends. Its report can wait: to be woken for it as well would
- * cost more than it tells. */
+ * cost more than it tells. A terminal cannot: it comes with a report, which is
+ * looked at before the end. */
 static void watch(struct supervisor *s)
 {
+	streams_start(&s->streams, &s->loop, s->channel);
+	if (s->streams.terminal.mask)
+		loop_add(&s->loop, s->channel, POLLIN, on_report, s);
 	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
 	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);
 	s->deadline = (struct loop_timer){.at_ns = s->plan->timeout_ms == UINT64_MAX
@@ -279,17 +356,17 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	       struct err *err)
 {
 	struct supervisor s = {.plan = plan,
-			       .stdio = stdio,
 			       .pidfd = -1,
 			       .channel = -1,
 			       .signals = -1,
+			       .err = err,
 			       .started_ns = clock_mono_ns()};
 	int r;
 
 	limiter_init(&s.limiter);
 	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
 		return scope_enter(err);
-	r = check_stdio(stdio, err);
+	r = streams_init(&s.streams, plan, stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
 	if (r == 0)
@@ -303,7 +380,8 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	if (s.warden > 0)
 		collect(&s, ret);
 	if (s.warden > 0)
-		take_report(&s, err);
+		take_report(&s);
+	ret->output_dropped = streams_release(&s.streams);
 	fd_close(s.channel);
 	fd_close(s.signals);
 	fd_close(s.pidfd);

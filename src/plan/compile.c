@@ -108,6 +108,7 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	choose_engine(c);
 	plan->confined = spec_is_confined(&c->resolved->spec);
 	plan->timeout_ms = c->spec->timeout;
+	plan->max_output = c->spec->max_output;
 	r = judge_refuse(c, err);
 	if (r < 0)
 		return r;

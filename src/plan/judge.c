@@ -121,9 +121,8 @@ int judge(struct compiler *c, struct err *err)
 
 	if (r == 0)
 		r = limits_compile(c);
-	/* The terminal's part is not there yet. */
-	if (r == 0 && c->spec->max_output != SPEC_UNLIMITED)
-		r = judge_give_up(c, DIM_MAX_OUTPUT, UNENFORCED, "nothing: output is not kept yet");
+	if (c->spec->max_output != SPEC_UNLIMITED)
+		plan_verdict(c->plan, dim_name(DIM_MAX_OUTPUT), ENFORCED, "pump of the supervisor");
 	if (r < 0)
 		return err_oom(err);
 	return report_missing(c, err);

@@ -119,6 +119,7 @@ struct plan {
 	char *cwd;
 	uint64_t timeout_ms; /* UINT64_MAX: none */
 	struct limits limits;
+	uint64_t max_output; /* bytes of stdout and of stderr; UINT64_MAX: none */
 	struct verdict verdicts[PLAN_VERDICTS_MAX];
 	size_t verdicts_len;
 	const char *world; /* the grade of what is enforced */

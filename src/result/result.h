@@ -33,6 +33,7 @@ struct result {
 	const char *limit; /* the dimension that was reached, or NULL */
 	uint64_t duration_ms;
 	struct usage usage;
+	uint64_t output_dropped; /* bytes past max_output */
 };
 
 const char *outcome_name(enum outcome outcome);

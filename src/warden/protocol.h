@@ -4,8 +4,9 @@
  *
  * One SOCK_SEQPACKET pair, one struct per message. The warden reports STARTING
  * and then EXITED, or FAILED at any point before the command's program runs; the
- * supervisor reads that when the warden has ended. It sends orders at any time.
- * When its end is closed, the warden ends the run.
+ * supervisor reads that when the warden has ended. With a terminal it reads at
+ * once: TERMINAL comes first, and STOPPED whenever the command was stopped. It
+ * sends orders at any time. When its end is closed, the warden ends the run.
  */
 #pragma once
 #include <stdbool.h>
@@ -17,6 +18,8 @@ enum warden_report_kind {
 	WARDEN_FAILED,   /* nothing was executed; `err` says why */
 	WARDEN_STARTING, /* from here on the command may have been executed */
 	WARDEN_EXITED,   /* `status` as in waitpid(2) */
+	WARDEN_TERMINAL, /* the supervisor's end of the command's terminal comes along */
+	WARDEN_STOPPED,  /* the command, by a signal; not after an order to stop everybody */
 };
 
 struct warden_report {
@@ -40,5 +43,9 @@ int warden_send_report(int channel, const struct warden_report *report);
 bool warden_has_report(int channel);
 /* 0, or -errno: -EPIPE when the other side is gone, -EBADMSG. */
 int warden_receive_report(int channel, struct warden_report *ret);
+/* Send WARDEN_TERMINAL and with it a copy of FD. */
+int warden_send_terminal(int channel, int fd);
+/* As warden_receive_report(); *ret_fd is what came along, the caller's, or -1. */
+int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd);
 int warden_send_order(int channel, enum warden_order_kind kind, int value);
 int warden_receive_order(int channel, struct warden_order *ret);

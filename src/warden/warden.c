@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -28,18 +29,31 @@ struct launch {
 	struct err *err; /* set when it failed before the program was tried */
 };
 
+/* A session of its own. With a terminal it is the warden's session, and the
+ * command a job in its foreground: the kernel would not let Ctrl-Z stop a group
+ * that nobody in its session looks after. Signals are blocked, or setting the
+ * foreground from the background would stop us. */
+static int start_session(const struct warden_job *job, struct err *err)
+{
+	if (job->terminal < 0)
+		return setsid() < 0 ? err_sys(err, -errno, "start a session") : 0;
+	if (setpgid(0, 0) < 0 || tcsetpgrp(job->terminal, getpid()) < 0)
+		return err_sys(err, -errno, "bring the command to the foreground");
+	return 0;
+}
+
 /* What only the command's process does to itself. */
 static int prepare_child(const struct warden_job *job, struct err *err)
 {
 	sigset_t none;
+	int r = start_session(job, err);
 
-	if (setsid() < 0)
-		return err_sys(err, -errno, "start a session");
+	if (r < 0)
+		return r;
 	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "die with the parent");
 	if (job->signal_scope) {
-		int r = confine_signal_scope(err);
-
+		r = confine_signal_scope(err);
 		if (r < 0)
 			return r;
 	}
@@ -100,21 +114,32 @@ _Noreturn static void end_run(const struct warden_job *job, int status)
 	_exit(status >= 0 ? 0 : 1);
 }
 
+/* The kernel tells of a stop only while it lasts. */
+static void report_stop(const struct warden_job *job, int status)
+{
+	struct warden_report report = {.kind = WARDEN_STOPPED, .status = status};
+
+	(void)warden_send_report(job->channel, &report);
+}
+
 /* Reap everything that is there. Does not return once the command has ended. */
-static void reap(const struct warden_job *job, pid_t command)
+static void reap(const struct warden_job *job, pid_t command, bool hushed)
 {
 	for (;;) {
 		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG);
+		pid_t pid = waitpid(-1, &status, WNOHANG | (job->terminal >= 0 ? WUNTRACED : 0));
 
 		if (pid <= 0)
 			return;
-		if (pid == command)
+		if (pid == command && WIFSTOPPED(status) && !hushed)
+			report_stop(job, status);
+		if (pid == command && !WIFSTOPPED(status))
 			end_run(job, status);
 	}
 }
 
-static void obey(const struct warden_job *job, pid_t command)
+/* *hushed: everybody is stopped by order, which is no news. */
+static void obey(const struct warden_job *job, pid_t command, bool *hushed)
 {
 	struct warden_order order;
 	int r = warden_receive_order(job->channel, &order);
@@ -123,6 +148,8 @@ static void obey(const struct warden_job *job, pid_t command)
 		return;
 	if (r < 0)
 		end_run(job, -1); /* the supervisor is gone */
+	if (order.value == SIGSTOP || order.value == SIGCONT)
+		*hushed = order.value == SIGSTOP;
 	if (order.kind == WARDEN_SIGNAL_ALL)
 		signal_everybody(job, order.value);
 	else
@@ -143,6 +170,7 @@ _Noreturn void warden_run(const struct warden_job *job)
 	struct err err = {0};
 	struct pollfd fds[2];
 	sigset_t all;
+	bool hushed = false;
 	pid_t command;
 	int children;
 
@@ -155,6 +183,10 @@ _Noreturn void warden_run(const struct warden_job *job)
 	}
 	if (!job->owns_pidns && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
 		err_sys(&err, -errno, "become a subreaper");
+		fail(job, &err);
+	}
+	if (job->terminal >= 0 && ioctl(job->terminal, TIOCSCTTY, 0) < 0) {
+		err_sys(&err, -errno, "take the terminal");
 		fail(job, &err);
 	}
 	if (warden_send_report(job->channel, &starting) < 0)
@@ -175,8 +207,8 @@ _Noreturn void warden_run(const struct warden_job *job)
 			end_run(job, -1);
 		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			;
-		reap(job, command);
+		reap(job, command, hushed);
 		if (fds[1].revents)
-			obey(job, command);
+			obey(job, command, &hushed);
 	}
 }

@@ -15,6 +15,7 @@ struct warden_job {
 	bool owns_pidns;   /* its end is everybody's end */
 	bool signal_scope; /* the command may signal nobody but its own, the warden included */
 	int channel;       /* to the supervisor; see protocol.h */
+	int terminal;      /* becomes the controlling one of the command's session; or -1 */
 };
 
 _Noreturn void warden_run(const struct warden_job *job);

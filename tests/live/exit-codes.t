@@ -76,8 +76,8 @@ def refused(p, name, *args, says=b'', env=None, outcome=None):
 def case_nothing_was_executed(p):
     r = p.pale('--', 'touch', str(p.ws / 'ran'))
     ok(r.code == 0 and (p.ws / 'ran').exists(), p, 'twin: the canary file is made when nothing is wrong', r)
-    refused(p, 'a limit that is not built', '--memory', '64m', says=b'memory', outcome='refused')
-    refused(p, 'another one', '--pids', '10', says=b'pids', outcome='refused')
+    refused(p, 'a limit that cannot hold', '--disk', '64m', says=b'disk', outcome='refused')
+    refused(p, 'a network that is not built', '--network', 'localhost', says=b'localhost', outcome='refused')
     refused(p, 'an unknown option', '--no-such-option', says=b'no-such-option')
     refused(p, 'an unknown value', '--filesystem', 'some', says=b'filesystem')
     refused(p, 'an unknown preset', '--preset', 'nope', says=b'nope')

@@ -2,6 +2,7 @@
 #include "warden/protocol.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,7 @@ static void send_bytes(const void *bytes, size_t len)
 
 static void test_garbage(void)
 {
-	struct warden_report report = {.kind = WARDEN_EXITED + 1}, got;
+	struct warden_report report = {.kind = WARDEN_STOPPED + 1}, got;
 	struct warden_order order = {.kind = WARDEN_SIGNAL};
 
 	begin();
@@ -133,8 +134,36 @@ static void test_garbage(void)
 	end();
 }
 
+static void test_terminal(void)
+{
+	struct warden_report report = {.kind = WARDEN_EXITED}, got = {0};
+	int pair[2], fd = -2;
+	char byte = 0;
+
+	begin();
+	if (pipe(pair) < 0)
+		abort();
+	tap_eq_int(warden_send_terminal(ends[0], pair[1]), 0, "a terminal is sent");
+	tap_eq_int(warden_receive_terminal(ends[1], &got, &fd), 0, "and received");
+	tap_ok(got.kind == WARDEN_TERMINAL && fd >= 0 && fd != pair[1], "with a descriptor");
+	tap_ok(fcntl(fd, F_GETFD) & FD_CLOEXEC, "which is close-on-exec");
+	tap_ok(write(fd, "x", 1) == 1 && read(pair[0], &byte, 1) == 1 && byte == 'x',
+	       "and leads to the same file");
+	close(fd);
+	warden_send_report(ends[0], &report);
+	tap_eq_int(warden_receive_terminal(ends[1], &got, &fd), 0,
+		   "another report comes the same way");
+	tap_ok(got.kind == WARDEN_EXITED && fd == -1, "without a descriptor");
+	warden_send_terminal(ends[0], pair[1]);
+	tap_eq_int(warden_receive_report(ends[1], &got), 0, "who wants no descriptor gets none");
+	close(pair[0]);
+	close(pair[1]);
+	end();
+}
+
 int main(void)
 {
+	test_terminal();
 	test_reports();
 	test_orders();
 	test_hang_up();
