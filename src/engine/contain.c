@@ -14,13 +14,13 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "confine/confine.h"
 #include "engine/engine.h"
 #include "engine/mount.h"
 #include "engine/net.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "warden/protocol.h"
+#include "warden/step.h"
 #include "warden/warden.h"
 
 enum { CHANNEL = 3 };
@@ -72,22 +72,8 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 		if (sethostname(op->src, strlen(op->src)) < 0)
 			return err_sys(err, -errno, "set the host name");
 		return 0;
-	case OP_KEYRING:
-		return confine_fresh_keyring(err);
-	case OP_NO_CORE:
-		return confine_no_core(err);
-	case OP_DROP_CAPS:
-		return confine_drop_caps(err);
-	case OP_NO_NEW_PRIVS:
-		return confine_no_new_privs(err);
-	case OP_SECCOMP:
-		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
-					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
-				       err);
-	case OP_SIGNAL_SCOPE:
-		return 0; /* of the command alone: see job->signal_scope */
 	default:
-		return builder_apply(b, op, err);
+		return step_is_known(op->kind) ? step_apply(op, err) : builder_apply(b, op, err);
 	}
 }
 

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "engine/bwrap.h"
 #include "engine/contain.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
@@ -38,6 +39,7 @@ static const int forwarded[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 struct supervisor {
 	const struct plan *plan;
 	const struct stdio *stdio;
+	struct bwrap bwrap; /* ENGINE_BWRAP */
 	struct loop loop;
 	struct loop_timer deadline;
 	pid_t warden;
@@ -98,9 +100,26 @@ static void explain_clone(int r, struct err *err)
 			 "kernel.apparmor_restrict_unprivileged_userns=0`, as far as they exist");
 }
 
+/* Does the end of our child end everything? bwrap's does not: the warden is one
+ * further down, and comes to us when bwrap is killed. */
+static bool child_owns_all(const struct supervisor *s)
+{
+	return s->plan->engine == ENGINE_NATIVE && s->plan->namespaces & CLONE_NEWPID;
+}
+
+_Noreturn static void become_bwrap(const struct supervisor *s, int channel)
+{
+	struct warden_report failed = {.kind = WARDEN_FAILED};
+
+	(void)bwrap_exec(&s->bwrap, channel, &failed.err);
+	(void)warden_send_report(channel, &failed);
+	_exit(1);
+}
+
 static int start_warden(struct supervisor *s, struct err *err)
 {
-	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
+	bool by_bwrap = s->plan->engine == ENGINE_BWRAP;
+	struct sys_clone_args args = {.flags = (by_bwrap ? 0 : s->plan->namespaces) | CLONE_PIDFD,
 				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 				      .exit_signal = SIGCHLD};
 	int pair[2], r;
@@ -108,9 +127,8 @@ static int start_warden(struct supervisor *s, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, -errno, "socketpair");
 	s->channel = pair[0];
-	/* Without a pid namespace, orphans of a killed warden come to us. */
-	if (!(s->plan->namespaces & CLONE_NEWPID) &&
-	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+	/* Orphans of a killed warden come to us. */
+	if (!child_owns_all(s) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
 		r = err_sys(err, -errno, "become a subreaper");
 		fd_close(pair[1]);
 		return r;
@@ -118,6 +136,8 @@ static int start_warden(struct supervisor *s, struct err *err)
 	r = sys_clone3(&args);
 	if (r == 0) {
 		fd_close(pair[0]);
+		if (by_bwrap)
+			become_bwrap(s, pair[1]);
 		contain(s->plan, pair[1], s->stdio);
 	}
 	fd_close(pair[1]);
@@ -126,7 +146,7 @@ static int start_warden(struct supervisor *s, struct err *err)
 		return r;
 	}
 	s->warden = r;
-	return userns_serve(s->plan, s->warden, s->channel, err);
+	return by_bwrap ? 0 : userns_serve(s->plan, s->warden, s->channel, err);
 }
 
 static void kill_run(struct supervisor *s)
@@ -225,7 +245,7 @@ static void collect(struct supervisor *s, struct result *ret)
 
 	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
-	if (!(s->plan->namespaces & CLONE_NEWPID))
+	if (!child_owns_all(s))
 		(void)tree_kill(TREE_END_MS);
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
@@ -257,12 +277,15 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .pidfd = -1,
 			       .channel = -1,
 			       .signals = -1,
+			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 			       .started_ns = clock_mono_ns()};
 	int r;
 
 	r = check_stdio(stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
+	if (r == 0 && plan->engine == ENGINE_BWRAP)
+		r = bwrap_prepare(plan, stdio, &s.bwrap, err);
 	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
@@ -276,6 +299,9 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	fd_close(s.channel);
 	fd_close(s.signals);
 	fd_close(s.pidfd);
+	if (r == 0 && s.failed && plan->engine == ENGINE_BWRAP && !err->message[0])
+		bwrap_explain(&s.bwrap, err);
+	bwrap_release(&s.bwrap);
 	if (r < 0)
 		return r;
 	if (s.failed) {
