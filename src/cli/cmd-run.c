@@ -234,6 +234,8 @@ int cmd_run(int argc, char **argv)
 	if (r == 0)
 		r = prepare(&run, &args, &err);
 	if (r == 0 && args.explain)
+		r = run_settle(&run, &err);
+	if (r == 0 && args.explain)
 		return explain(&run, &args);
 	if (r == 0)
 		r = run_execute(&run, &args.request, &err);

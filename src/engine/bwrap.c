@@ -23,7 +23,7 @@
 
 enum { TRIAL_MS = 1000, SAID_MAX = 400, FD_TEXT_MAX = 12 };
 
-const char *bwrap_find(void)
+const char *bwrap_find(struct err *err)
 {
 	static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap",
 					     "/bin/bwrap"};
@@ -33,6 +33,9 @@ const char *bwrap_find(void)
 		if (stat(places[i], &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == 0 &&
 		    !(st.st_mode & 022) && access(places[i], X_OK) == 0)
 			return places[i];
+	err_set(err, ERR_UNSUPPORTED, -ENOENT,
+		"no bubblewrap that is root's alone in /usr/bin, /usr/local/bin or /bin");
+	err_hint(err, 0, "install it (the package is called bubblewrap), or use --engine native");
 	return NULL;
 }
 
@@ -228,19 +231,14 @@ int bwrap_prepare(const struct plan *plan, const struct stdio *stdio, struct bwr
 		  struct err *err)
 {
 	struct bwrap b = {.plan = plan,
-			  .program = bwrap_find(),
+			  .program = bwrap_find(err),
 			  .stderr_read = -1,
 			  .stderr_write = -1,
 			  .null = -1};
 	int r;
 
 	if (!b.program)
-		return err_hint(err,
-				err_set(err, ERR_UNSUPPORTED, -ENOENT,
-					"engine bwrap: no bubblewrap that is root's alone in "
-					"/usr/bin, /usr/local/bin or /bin"),
-				"install it (the package is called bubblewrap), or use "
-				"--engine native");
+		return -ENOENT;
 	r = open_pipes(&b, err);
 	if (r == 0)
 		r = build_argv(&b, stdio, err);

@@ -27,8 +27,8 @@ struct bwrap {
 	int null;
 };
 
-/* A bubblewrap that is root's alone, from a fixed list; NULL: none. */
-const char *bwrap_find(void);
+/* A bubblewrap that is root's alone, from a fixed list; NULL: none, and err. */
+const char *bwrap_find(struct err *err);
 /* Does it work here, with the options that we need? Bounded to a second. */
 int bwrap_try(const char *program, struct err *err);
 

@@ -114,7 +114,7 @@ static int detach_mounts(const struct plan *plan, struct err *err)
 {
 	int r = plan->namespaces & CLONE_NEWNS ? sys_make_private("/") : 0;
 
-	return r < 0 ? err_sys(err, r, "detach from the host's mounts") : 0;
+	return r < 0 ? userns_refused(err_sys(err, r, "detach from the host's mounts"), err) : 0;
 }
 
 /* Whoever ends the supervisor's process group must not end us with it: without

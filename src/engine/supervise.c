@@ -88,18 +88,6 @@ static int catch_signals(struct supervisor *s, struct err *err)
 	return s->signals < 0 ? err_sys(err, -errno, "signalfd") : 0;
 }
 
-static void explain_clone(int r, struct err *err)
-{
-	err_sys(err, r, "create the namespaces");
-	if (r == -ENOSPC)
-		err_hint(err, r, "a limit is reached: see `sysctl user.max_user_namespaces`");
-	else if (r == -EPERM || r == -EACCES)
-		err_hint(err, r,
-			 "user namespaces are not allowed here: `sysctl -w "
-			 "kernel.unprivileged_userns_clone=1 "
-			 "kernel.apparmor_restrict_unprivileged_userns=0`, as far as they exist");
-}
-
 /* Does the end of our child end everything? bwrap's does not: the warden is one
  * further down, and comes to us when bwrap is killed. */
 static bool child_owns_all(const struct supervisor *s)
@@ -142,8 +130,8 @@ static int start_warden(struct supervisor *s, struct err *err)
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
-		explain_clone(r, err);
-		return r;
+		err_sys(err, r, "create the namespaces");
+		return args.flags & CLONE_NEWUSER ? userns_refused(r, err) : r;
 	}
 	s->warden = r;
 	return by_bwrap ? 0 : userns_serve(s->plan, s->warden, s->channel, err);
@@ -302,6 +290,8 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	if (r == 0 && s.failed && plan->engine == ENGINE_BWRAP && !err->message[0])
 		bwrap_explain(&s.bwrap, err);
 	bwrap_release(&s.bwrap);
+	if ((r < 0 || s.failed) && err->code == ERR_NO_NAMESPACES)
+		userns_hint(err);
 	if (r < 0)
 		return r;
 	if (s.failed) {

@@ -148,7 +148,7 @@ def case_kill_all(p):
         return skip(p, f'no pid namespace for the test: {r.err!r}')
     ok(b'alive' not in r.out, p, 'twin: kill(-1) outside kills the canary', r)
     for options in MODES[:2]:
-        r = outcome(str(p.pale_path), 'run', *options, '--', 'sh', '-c', 'echo BOOTED; ./probe killall')
+        r = outcome(*map(str, p.pale_argv(*options)), '--', 'sh', '-c', 'echo BOOTED; ./probe killall')
         ok(r.booted and b'alive' in r.out, p, f'{mode_name(options)}: kill(-1) inside does not', r)
 
 
@@ -361,14 +361,14 @@ def case_terminal(p):
     if os.geteuid() == 0 and not p.is_root:
         pass  # the terminal is root's; descriptors are enough
     for options in MODES[:2] + (('--filesystem', 'unrestricted'),):
-        out, queued = on_terminal(p, p.pale_path, 'run', *options, '--', 'sh', '-c', 'echo BOOTED; ./probe tiocsti; ./probe tiocsti-wide')
+        out, queued = on_terminal(p, *p.pale_argv(*options), '--', 'sh', '-c', 'echo BOOTED; ./probe tiocsti; ./probe tiocsti-wide')
         ok(b'BOOTED' in out and b'status' in out and queued == 0, p,
            f"{mode_name(options)}: nothing can be typed into the caller's terminal", f'{out} {queued} bytes queued')
     out, queued = on_terminal(p, p.probe_path, 'tiocsti')
     legacy = pathlib.Path('/proc/sys/dev/tty/legacy_tiocsti')
     if p.is_root or not legacy.exists() or legacy.read_text().strip() == '1':
         ok(queued > 0, p, 'twin: it can without pale', f'{out} {queued}')
-    out, queued = on_terminal(p, p.pale_path, 'run', '--', 'sh', '-c', 'echo BOOTED; ps -o pid,sid,tty | tail -1; tty')
+    out, queued = on_terminal(p, *p.pale_argv(), '--', 'sh', '-c', 'echo BOOTED; ps -o pid,sid,tty | tail -1; tty')
     ok(b'status 0' in out or b'status 1' in out, p, 'a run with a terminal ends', out)
 
 

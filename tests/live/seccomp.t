@@ -161,11 +161,11 @@ def queued(p, *argv):
 
 def case_typing(p):
     for options in ((), VISIBLE, NESTED):
-        most, r, looks = queued(p, p.pale_path, 'run', *options, '--', 'sh', '-c', 'echo BOOTED; ./sp type')
+        most, r, looks = queued(p, *p.pale_argv(*options), '--', 'sh', '-c', 'echo BOOTED; ./sp type')
         got = answers(r)
         ok(r.booted and most == 0 and looks > 10 and got.get('type') == got.get('type-wide') == ('a', 'EPERM'), p,
            f"{' '.join(options) or 'default'}: nothing is typed into a terminal that it takes", r)
-    most, r, looks = queued(p, p.pale_path, 'run', *OFF, '--', './sp', 'type')
+    most, r, looks = queued(p, *p.pale_argv(*OFF), '--', './sp', 'type')
     legacy = pathlib.Path('/proc/sys/dev/tty/legacy_tiocsti')
     if not p.is_root and legacy.exists() and legacy.read_text().strip() != '1':
         skip(p, 'twin: dev.tty.legacy_tiocsti is off')
