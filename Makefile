@@ -127,7 +127,7 @@ test: ## install what is missing, build, and run every test (TESTS=pattern selec
 	@$(MAKE) $(JOBS) run-tests
 
 run-tests: all man $(UNIT_BIN) $(HOST_BIN) $(ASAN_BIN)
-	@TESTS='$(TESTS)' tools/runtests unit asan valgrind sim cli live
+	@TESTS='$(TESTS)' tools/runtests unit asan valgrind sim cli live bwrap
 
 check-unit: $(UNIT_BIN) ## unit tests only
 	@TESTS='$(TESTS)' tools/runtests unit

@@ -122,6 +122,8 @@ static int start_warden(struct supervisor *s, struct err *err)
 		return r;
 	}
 	r = sys_clone3(&args);
+	if (r < 0 && args.flags == CLONE_PIDFD)
+		r = sys_fork(&s->pidfd);
 	if (r == 0) {
 		fd_close(pair[0]);
 		if (by_bwrap)
@@ -130,8 +132,9 @@ static int start_warden(struct supervisor *s, struct err *err)
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
-		err_sys(err, r, "create the namespaces");
-		return args.flags & CLONE_NEWUSER ? userns_refused(r, err) : r;
+		if (!(args.flags & CLONE_NEWUSER))
+			return err_sys(err, r, "create a process");
+		return userns_refused(err_sys(err, r, "create the namespaces"), err);
 	}
 	s->warden = r;
 	return by_bwrap ? 0 : userns_serve(s->plan, s->warden, s->channel, err);

@@ -17,7 +17,7 @@ except those of cases that only root can run.
 
 PALE_ENGINE=bwrap runs everything on that engine: every `pale run` gets --engine.
 What it does not claim is named by `@needs('ephemeral')`, or by `has('ephemeral')`
-inside of a case. There, root works in somebody else's workspace.
+inside of a case. There, root works with somebody else's files.
 """
 import atexit
 import hashlib
@@ -41,10 +41,7 @@ MISSING = {
     'bwrap': {
         'ephemeral': 'bwrap makes no overlay',
         'root': "bwrap is not for root's own workspace, nor for root with the whole filesystem",
-        'long paths': 'bwrap goes by names of at most PATH_MAX',
-        'one size': 'with bwrap each private folder has a size of its own',
-        'clone': 'with bwrap the warden is no copy of pale, and has no such command line',
-        'idmap': 'bwrap maps no ids: root becomes the owner of the workspace',
+        'outer namespace': "in a namespace without root, no bwrap is root's alone",
     },
 }
 ORDINARY = (1000, 54321)  # the second one has no passwd entry
@@ -126,7 +123,7 @@ class Person:
 
     def __init__(self, base, uid):
         self.uid = uid
-        self.owner = 1000 if uid == 0 and not has('root') else uid  # of the workspace
+        self.owner = 1000 if uid == 0 and not has('root') else uid  # of the files
         self.base = base / f'u{uid}'
         self.home = self.base / 'home'
         self.ws = self.base / 'ws'
@@ -157,7 +154,10 @@ class Person:
         return 'root' if self.uid == 0 else f'uid {self.uid}'
 
     def own(self, path):
-        uid = self.owner if pathlib.Path(path).is_relative_to(self.ws) else self.uid
+        path = pathlib.Path(path)
+        policy = any(d.name in ('config', 'state', 'pale', 'pale.toml') for d in (path, *path.parents)
+                     if d.is_relative_to(self.base) and not d.is_relative_to(self.ws))
+        uid = self.uid if policy else self.owner
         os.chown(path, uid, uid)
 
     @property
@@ -190,6 +190,22 @@ class Person:
             out, err = proc.communicate()
             err = (err or b'') + b'\n[the test gave up waiting]'
         return Result(argv, proc.returncode, out or b'', err or b'', time.monotonic() - begin)
+
+    def lacks(self, options):
+        """What these options need of the engine that it does not claim, or None."""
+        whole = 'unrestricted' in options and options[options.index('unrestricted') - 1] != '--network'
+        if self.is_root and whole and not has('root'):
+            return 'root'
+        return 'ephemeral' if '--ephemeral' in options and not has('ephemeral') else None
+
+    def each(self, *choices):
+        """Those CHOICES of options that the engine claims; the others are skipped."""
+        for options in choices:
+            missing = self.lacks(options)
+            if missing:
+                skip(self, f"{' '.join(options)}: {MISSING[ENGINE][missing]}", only_root=True)
+            else:
+                yield options
 
     def pale_argv(self, *args):
         return [self.pale_path, 'run', *(('--engine', ENGINE) if ENGINE else ()), *args]
