@@ -38,6 +38,8 @@ struct sim {
 	bool root;               /* started by root */
 	uid_t owner;             /* of the workspace, when started by root */
 	enum fake_host host;
+	bool no_namespaces;                       /* a host that refuses them */
+	const char *bwrap;                        /* … and has this */
 	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
 	void (*tweak)(struct resolved *resolved); /* what no option can express */
 };
@@ -238,6 +240,8 @@ static inline int fake_compile(const struct sim *sim, struct plan **ret, struct 
 	if (r < 0)
 		return r;
 	fake_host_init(sim->host, sim->root, sim->landlock_abi, &host);
+	host.no_namespaces = sim->no_namespaces;
+	host.bwrap = fake_dup(sim->bwrap);
 	fake_site_init(sim, &resolved.spec, &site);
 	r = plan_compile(&resolved, &host, &site, argv, ret, err);
 	site_release(&site);
