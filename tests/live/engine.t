@@ -161,6 +161,26 @@ __attribute__((constructor)) static void tell(void) {{ close(open("{told}", O_CR
     p.outside.chmod(0o755)
 
 
+def case_bwrap_is_killed(p):
+    """bwrap stands between pale and the warden: without it the run is over, all of it."""
+    if not BWRAP:
+        return skip(p, 'no bwrap')
+    ws = workspace(p)
+    shutil.copy(p.probe_path, ws / 'probe')
+    for options in ((), ('--processes', 'visible')):
+        m = mark()
+        proc = p.start(p.pale_path, 'run', '--engine', 'bwrap', *options, '--', 'sh', '-c',
+                       './probe orphan 60 $0; touch started; ./probe ignore $0', m, cwd=ws, stdout=subprocess.DEVNULL)
+        begun = wait_for(lambda: (ws / 'started').exists() and len(marked(m)) >= 3)
+        children = [int(c) for c in pathlib.Path(f'/proc/{proc.pid}/task/{proc.pid}/children').read_text().split()]
+        names = [pathlib.Path(f'/proc/{c}/comm').read_text().strip() for c in children]
+        os.kill(children[0], signal.SIGKILL)
+        code = proc.wait(10)
+        ok(begun and names == ['bwrap'] and code == 128 + 9 and not marked(m), p,
+           f"{' '.join(options) or 'isolated'}: nothing is left, and the result says killed", f'{names} {code} {marked(m)}')
+        (ws / 'started').unlink(missing_ok=True)
+
+
 def case_what_bwrap_does_not_do(p):
     if not BWRAP:
         return skip(p, 'no bwrap')
@@ -187,4 +207,5 @@ def case_warden_by_hand(p):
 
 main(case_auto_is_native, case_next_is_bwrap, case_named_is_taken_at_its_word, case_last_rung_by_limit,
      case_last_rung_by_filter, case_bwrap_fails,
-     case_bwrap_is_out_of_reach, case_what_bwrap_does_not_do, case_warden_by_hand, uids=(1000,))
+     case_bwrap_is_out_of_reach, case_bwrap_is_killed,
+     case_what_bwrap_does_not_do, case_warden_by_hand, uids=(1000,))
