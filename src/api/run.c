@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/local.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
@@ -123,20 +124,27 @@ static int find_argv(struct run *run, const struct run_request *request, struct 
 	return r;
 }
 
-static int make_plan(struct run *run, const struct strv *argv, struct err *err)
+/* WITHOUT: it is known that namespaces are refused here. */
+static int make_plan(struct run *run, char *const *argv, bool without, struct err *err)
 {
 	const struct context *context = &run->context;
 	struct host host = {0};
 	struct site site = {0};
 	int r = host_probe(&host, err);
 
+	if (r == 0 && without) {
+		const char *bwrap = local_find_bwrap(NULL);
+
+		host.no_namespaces = true;
+		host.bwrap = bwrap ? strdup(bwrap) : NULL;
+	}
 	if (r == 0)
 		r = site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ,
 			       &site, err);
 	if (r == 0)
 		r = site_add_caches(&site, &run->resolved.spec, &context->workspace, err);
 	if (r == 0)
-		r = plan_compile(&run->resolved, &host, &site, argv->items, &run->plan, err);
+		r = plan_compile(&run->resolved, &host, &site, argv, &run->plan, err);
 	site_release(&site);
 	host_release(&host);
 	return r;
@@ -159,17 +167,73 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 		r = spec_resolve(&context->config, request->name, &request->ask,
 				 &context->workspace, &context->user, &run->resolved, err);
 	if (r == 0)
-		r = make_plan(run, &argv, err);
+		r = make_plan(run, argv.items, false, err);
 	strv_release(&argv);
 	return r;
 }
 
-int run_execute(struct run *run, const struct run_request *request, struct err *err)
+/* Both why the last rung will not do, and why the first one was left. */
+static int no_rung(const struct err *native, int r, struct err *err)
+{
+	struct err last = *err;
+
+	err_set(err, last.code, r, "%.480s (engine native was not possible: %.440s)", last.message,
+		native->message);
+	return err_hint(err, r, "%.250s%s%.250s", native->hint,
+			native->hint[0] && last.hint[0] ? "; or " : "", last.hint);
+}
+
+/* ERR says that there are no namespaces: nothing was executed, so another engine
+ * may be asked. Where one was named, the answer stands. */
+static bool is_first_rung(const struct run *run, const struct err *err)
+{
+	return err->code == ERR_NO_NAMESPACES && str_eq(run->resolved.engine, "auto") &&
+	       run->plan->engine == ENGINE_NATIVE;
+}
+
+static int descend(struct run *run, struct err *err)
+{
+	_cleanup_(plan_freep) struct plan *native = take_ptr(run->plan);
+	struct err why = *err;
+	int r;
+
+	*err = (struct err){0};
+	r = make_plan(run, native->argv.items, true, err);
+	return r < 0 ? no_rung(&why, r, err) : 0;
+}
+
+int run_settle(struct run *run, struct err *err)
+{
+	struct err refused = {0};
+	int r = local_try(run->plan, &refused);
+
+	if (r == 0 || (refused.code != ERR_NO_NAMESPACES && run->plan->engine == ENGINE_NATIVE))
+		return 0;
+	*err = refused;
+	return is_first_rung(run, err) ? descend(run, err) : r;
+}
+
+static int attempt(struct run *run, const struct run_request *request, struct err *err)
 {
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
 			    run->plan->gid, err);
 
 	return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
+}
+
+int run_execute(struct run *run, const struct run_request *request, struct err *err)
+{
+	struct err why;
+	int r = attempt(run, request, err);
+
+	if (r == 0 || !is_first_rung(run, err))
+		return r;
+	why = *err;
+	r = descend(run, err);
+	if (r < 0)
+		return r;
+	r = attempt(run, request, err);
+	return r < 0 && run_error_status(err) == EXIT_NOT_RUN ? no_rung(&why, r, err) : r;
 }
 
 void run_release(struct run *run)
@@ -190,7 +254,8 @@ int run_error_status(const struct err *err)
 
 static enum outcome error_outcome(const struct err *err)
 {
-	return err->code == ERR_POLICY || err->code == ERR_TRUST || err->code == ERR_UNSUPPORTED
+	return err->code == ERR_POLICY || err->code == ERR_TRUST || err->code == ERR_UNSUPPORTED ||
+			       err->code == ERR_NO_NAMESPACES
 		       ? OUTCOME_REFUSED
 		       : OUTCOME_ERROR;
 }
@@ -247,6 +312,7 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	else
 		result_json(&run->result, json);
 	if (run->plan) {
+		json_add_string(json, "engine", engine_name(run->plan->engine));
 		spec_json(&run->resolved.spec, "spec", json);
 		plan_verdicts_json(run->plan, json);
 		json_begin_object(json, "grade");

@@ -33,7 +33,11 @@ struct run_request {
 /* Everything up to the plan; nothing is executed. RUN is zeroed by the caller
  * and released by run_release() whatever the outcome. */
 int run_prepare(struct run *run, const struct run_request *request, struct err *err);
-/* Execute it. Fills run->result. */
+/* Find out which engine would really be used, by trying; run->plan becomes its.
+ * For those who show a plan: run_execute() sees for itself. */
+int run_settle(struct run *run, struct err *err);
+/* Execute it, on the first rung of the ladder that this host lets us use. Fills
+ * run->result. */
 int run_execute(struct run *run, const struct run_request *request, struct err *err);
 void run_release(struct run *run);
 

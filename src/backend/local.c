@@ -8,3 +8,13 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct result 
 {
 	return engine_run(plan, stdio, ret, err);
 }
+
+int local_try(const struct plan *plan, struct err *err)
+{
+	return engine_try(plan, err);
+}
+
+const char *local_find_bwrap(struct err *err)
+{
+	return engine_find_bwrap(err);
+}

@@ -10,3 +10,6 @@ struct stdio;
 /* As engine_run(). */
 int local_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
 	      struct err *err);
+/* As engine_try() and engine_find_bwrap(). */
+int local_try(const struct plan *plan, struct err *err);
+const char *local_find_bwrap(struct err *err);

@@ -21,6 +21,7 @@
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
 #endif
+#define SYS_CLONE_PIDFD  0x1000
 #define SYS_AT_RECURSIVE 0x8000
 #define SYS_MNT_DETACH   2
 #define SYS_MS_REC       16384
@@ -42,6 +43,12 @@ static inline int sys_result(long r)
 static inline int sys_clone3(const struct sys_clone_args *args)
 {
 	return sys_result(syscall(SYS_clone3, args, sizeof(*args)));
+}
+/* A plain child by the older call: containers refuse clone3 as a whole. */
+static inline int sys_fork(int *ret_pidfd)
+{
+	return sys_result(
+		syscall(SYS_clone, (long)(SYS_CLONE_PIDFD | SIGCHLD), NULL, ret_pidfd, NULL, NULL));
 }
 static inline int sys_open_tree(int dirfd, const char *path, unsigned flags)
 {

@@ -290,6 +290,8 @@ int cmd_run(enum verb_id id, int argc, char **argv)
 	if (r == 0)
 		r = prepare(&run, &args, &err);
 	if (r == 0 && args.explain)
+		r = run_settle(&run, &err);
+	if (r == 0 && args.explain)
 		return explain(&run, &args);
 	if (r == 0)
 		r = run_execute(&run, &args.request, &err);

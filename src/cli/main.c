@@ -12,6 +12,7 @@
 #include "cli/cmd-run.h"
 #include "cli/common.h"
 #include "result/result.h"
+#include "warden/main.h"
 
 /* Beside this program or in its libexec; never by PATH. */
 static int hand_over(char **argv)
@@ -46,6 +47,8 @@ int main(int argc, char **argv)
 	if (argc < 1)
 		return hand_over(bare);
 	argv[0] = bare[0];
+	if (argc > 1 && strcmp(argv[1], WARDEN_OPTION) == 0)
+		return warden_main(argc - 2, argv + 2);
 	verb = verb_find(argc - 1, argv + 1, &words);
 	if (verb && verb->on_run_path)
 		return cmd_run((enum verb_id)(verb - verbs), argc - words, argv + words);

@@ -36,6 +36,22 @@ int confine_drop_caps(struct err *err)
 	return 0;
 }
 
+bool confine_has_no_caps(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[2];
+
+	if (syscall(SYS_capget, &header, sets) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (sets[i].effective | sets[i].permitted | sets[i].inheritable)
+			return false; /* no ambient one without them */
+	for (unsigned long cap = 0; cap < 64; cap++)
+		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+			return false;
+	return true;
+}
+
 int confine_no_new_privs(struct err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

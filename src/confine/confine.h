@@ -6,6 +6,7 @@
  * be taken back. Allocation-free: they run between clone and exec.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -13,6 +14,9 @@ struct err;
 /* Empty the permitted, effective, inheritable, ambient and bounding sets, and
  * lock securebits so that uid 0 brings nothing back. */
 int confine_drop_caps(struct err *err);
+/* Is every set empty, the bounding set included, with no_new_privs? Nothing can
+ * bring one back then. */
+bool confine_has_no_caps(void);
 int confine_no_new_privs(struct err *err);
 /* The caller's keys are out of reach from here on. */
 int confine_fresh_keyring(struct err *err);

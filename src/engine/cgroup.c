@@ -82,16 +82,16 @@ static int make_dir(struct cgroup *cg, size_t i)
 	if (mkdirat(cg->base[i], cg->name, 0755) < 0)
 		return -errno;
 	cg->dir[i] = openat(cg->base[i], cg->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return cg->dir[i] < 0 ? -errno : 0;
+	if (cg->dir[i] < 0 || flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	return 0;
 }
 
-/* The first one carries the lock, and its name stands for all. */
+/* The first one's lock and name stand for all: the others are swept with it. */
 static int make_locked(struct cgroup *cg)
 {
 	int r = make_dir(cg, 0);
 
-	if (r == 0 && flock(cg->dir[0], LOCK_EX | LOCK_NB) < 0)
-		r = -errno;
 	/* Swept away between mkdir and lock, it has no name left. */
 	if (r == 0 && faccessat(cg->base[0], cg->name, F_OK, 0) < 0)
 		r = -errno;

@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "confine/confine.h"
 #include "engine/cgroup.h"
 #include "engine/mount.h"
 #include "engine/net.h"
@@ -23,6 +22,7 @@
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "warden/protocol.h"
+#include "warden/step.h"
 #include "warden/warden.h"
 
 enum { CHANNEL = 3 };
@@ -89,26 +89,8 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 		if (sethostname(op->src, strlen(op->src)) < 0)
 			return err_sys(err, -errno, "set the host name");
 		return 0;
-	case OP_KEYRING:
-		return confine_fresh_keyring(err);
-	case OP_NO_CORE:
-		return confine_no_core(err);
-	case OP_LIMIT_PIDS:
-		return confine_limit(RLIMIT_NPROC, op->size, err);
-	case OP_LIMIT_FILE:
-		return confine_limit(RLIMIT_FSIZE, op->size, err);
-	case OP_DROP_CAPS:
-		return confine_drop_caps(err);
-	case OP_NO_NEW_PRIVS:
-		return confine_no_new_privs(err);
-	case OP_SECCOMP:
-		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
-					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
-				       err);
-	case OP_SIGNAL_SCOPE:
-		return 0; /* of the command alone: see job->signal_scope */
 	default:
-		return builder_apply(b, op, err);
+		return step_is_known(op->kind) ? step_apply(op, err) : builder_apply(b, op, err);
 	}
 }
 
@@ -174,7 +156,7 @@ static int detach_mounts(const struct plan *plan, struct err *err)
 {
 	int r = plan->namespaces & CLONE_NEWNS ? sys_make_private("/") : 0;
 
-	return r < 0 ? err_sys(err, r, "detach from the host's mounts") : 0;
+	return r < 0 ? userns_refused(err_sys(err, r, "detach from the host's mounts"), err) : 0;
 }
 
 /* Whoever ends the supervisor's process group must not end us with it: without

@@ -16,3 +16,10 @@ struct stdio;
  * Else nothing was executed and err says why. */
 int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
 	       struct err *err);
+
+/* Would it get as far as that? Makes the namespaces of a native PLAN in a child
+ * that does nothing in them; looks for bubblewrap and tries it for one of bwrap's.
+ * Bounded to a second. */
+int engine_try(const struct plan *plan, struct err *err);
+/* A bubblewrap that works here, or NULL and why. */
+const char *engine_find_bwrap(struct err *err);

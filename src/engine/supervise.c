@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "engine/bwrap.h"
 #include "engine/contain.h"
 #include "engine/engine.h"
 #include "engine/limiter.h"
@@ -40,6 +41,7 @@ static const int taken[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 struct supervisor {
 	const struct plan *plan;
 	struct streams streams;
+	struct bwrap bwrap; /* ENGINE_BWRAP */
 	struct loop loop;
 	struct loop_timer deadline;
 	struct limiter limiter;
@@ -75,21 +77,27 @@ static int catch_signals(struct supervisor *s, struct err *err)
 	return s->signals < 0 ? err_sys(err, -errno, "signalfd") : 0;
 }
 
-static void explain_clone(int r, struct err *err)
+/* Does the end of our child end everything? bwrap's does not: the warden is one
+ * further down, and comes to us when bwrap is killed. */
+static bool child_owns_all(const struct supervisor *s)
 {
-	err_sys(err, r, "create the namespaces");
-	if (r == -ENOSPC)
-		err_hint(err, r, "a limit is reached: see `sysctl user.max_user_namespaces`");
-	else if (r == -EPERM || r == -EACCES)
-		err_hint(err, r,
-			 "user namespaces are not allowed here: `sysctl -w "
-			 "kernel.unprivileged_userns_clone=1 "
-			 "kernel.apparmor_restrict_unprivileged_userns=0`, as far as they exist");
+	return s->plan->engine == ENGINE_NATIVE && s->plan->namespaces & CLONE_NEWPID;
+}
+
+_Noreturn static void become_bwrap(const struct supervisor *s, int channel)
+{
+	struct warden_report failed = {.kind = WARDEN_FAILED};
+
+	if (cgroup_join(&s->limiter.cgroup, &failed.err) == 0)
+		(void)bwrap_exec(&s->bwrap, channel, &failed.err);
+	(void)warden_send_report(channel, &failed);
+	_exit(1);
 }
 
 static int start_warden(struct supervisor *s, struct err *err)
 {
-	struct sys_clone_args args = {.flags = s->plan->namespaces | CLONE_PIDFD,
+	bool by_bwrap = s->plan->engine == ENGINE_BWRAP;
+	struct sys_clone_args args = {.flags = (by_bwrap ? 0 : s->plan->namespaces) | CLONE_PIDFD,
 				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 				      .exit_signal = SIGCHLD};
 	int pair[2], r, cgroup = cgroup_clone_fd(&s->limiter.cgroup);
@@ -102,26 +110,30 @@ static int start_warden(struct supervisor *s, struct err *err)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return err_sys(err, -errno, "socketpair");
 	s->channel = pair[0];
-	/* Without a pid namespace, orphans of a killed warden come to us. */
-	if (!(s->plan->namespaces & CLONE_NEWPID) &&
-	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+	/* Orphans of a killed warden come to us. */
+	if (!child_owns_all(s) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
 		r = err_sys(err, -errno, "become a subreaper");
 		fd_close(pair[1]);
 		return r;
 	}
 	r = sys_clone3(&args);
+	if (r < 0 && args.flags == CLONE_PIDFD)
+		r = sys_fork(&s->pidfd);
 	if (r == 0) {
 		fd_close(pair[0]);
+		if (by_bwrap)
+			become_bwrap(s, pair[1]);
 		contain(s->plan, pair[1], &s->streams.inner, &s->limiter.cgroup,
 			&s->streams.terminal);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
-		explain_clone(r, err);
-		return r;
+		if (!(args.flags & CLONE_NEWUSER))
+			return err_sys(err, r, "create a process");
+		return userns_refused(err_sys(err, r, "create the namespaces"), err);
 	}
 	s->warden = r;
-	return userns_serve(s->plan, s->warden, s->channel, err);
+	return by_bwrap ? 0 : userns_serve(s->plan, s->warden, s->channel, err);
 }
 
 static void kill_run(struct supervisor *s)
@@ -327,7 +339,7 @@ static void collect(struct supervisor *s, struct result *ret)
 
 	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
-	if (!(s->plan->namespaces & CLONE_NEWPID))
+	if (!child_owns_all(s))
 		(void)tree_kill(TREE_END_MS);
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
@@ -360,6 +372,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .channel = -1,
 			       .signals = -1,
 			       .err = err,
+			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 			       .started_ns = clock_mono_ns()};
 	int r;
 
@@ -369,6 +382,8 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	r = streams_init(&s.streams, plan, stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
+	if (r == 0 && plan->engine == ENGINE_BWRAP)
+		r = bwrap_prepare(plan, &s.streams.inner, &s.bwrap, err);
 	if (r == 0)
 		r = limiter_open(&s.limiter, plan, err);
 	if (r == 0)
@@ -385,6 +400,11 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	fd_close(s.channel);
 	fd_close(s.signals);
 	fd_close(s.pidfd);
+	if (r == 0 && s.failed && plan->engine == ENGINE_BWRAP && !err->message[0])
+		bwrap_explain(&s.bwrap, err);
+	bwrap_release(&s.bwrap);
+	if ((r < 0 || s.failed) && err->code == ERR_NO_NAMESPACES)
+		userns_hint(err);
 	if (r == 0 && s.failed) {
 		if (!err->message[0])
 			err_set(err, ERR_SYSTEM, -EPIPE,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -59,14 +60,15 @@ static int write_maps(const struct plan *plan, int proc, struct err *err)
 	if (plan->idmap == IDMAP_SELF) {
 		r = write_file(proc, "setgroups", "deny", err);
 		if (r < 0)
-			return r;
+			return userns_refused(r, err);
 	}
 	format_map(plan, plan->uid, map, sizeof(map));
 	r = write_file(proc, "uid_map", map, err);
 	if (r < 0)
-		return r;
+		return userns_refused(r, err);
 	format_map(plan, plan->gid, map, sizeof(map));
-	return write_file(proc, "gid_map", map, err);
+	r = write_file(proc, "gid_map", map, err);
+	return r < 0 ? userns_refused(r, err) : 0;
 }
 
 /* The kernel keeps capabilities here: they are lost only when a process leaves
@@ -203,20 +205,80 @@ static int serve_mounts(const struct plan *plan, int proc, int channel, struct e
 	return r;
 }
 
-int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
+static int open_proc(pid_t pid, struct err *err)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, -errno, "open %s", path) : fd;
+}
+
+int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
-	char path[32];
 	int r;
 
 	if (plan->idmap == IDMAP_NONE || plan->idmap == IDMAP_SELF)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d", child);
-	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	proc = open_proc(child, err);
 	if (proc < 0)
-		return err_sys(err, -errno, "open %s", path);
+		return proc;
 	r = write_maps(plan, proc, err);
-	if (r == 0)
-		r = let_go_on(channel, err);
-	return r < 0 || plan->idmap != IDMAP_RANGE ? r : serve_mounts(plan, proc, channel, err);
+	return r < 0 ? r : let_go_on(channel, err);
+}
+
+int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
+{
+	_cleanup_(fd_closep) int proc = -1;
+	int r = userns_grant(plan, child, channel, err);
+
+	if (r < 0 || plan->idmap != IDMAP_RANGE)
+		return r;
+	proc = open_proc(child, err);
+	return proc < 0 ? proc : serve_mounts(plan, proc, channel, err);
+}
+
+int userns_refused(int r, struct err *err)
+{
+	if (r == -EPERM || r == -EACCES || r == -ENOSPC || r == -ENOSYS || r == -EINVAL)
+		err->code = ERR_NO_NAMESPACES;
+	return r;
+}
+
+/* The first byte of a setting; 0: there is none. */
+static char read_setting(const char *path)
+{
+	_cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = 0;
+
+	return fd >= 0 && read(fd, &c, 1) == 1 ? c : 0;
+}
+
+void userns_hint(struct err *err)
+{
+	static const struct {
+		const char *path;
+		char refuses;
+		const char *fix;
+	} settings[] = {
+		{"/proc/sys/user/max_user_namespaces", '0',
+		 "sysctl -w user.max_user_namespaces=15000"},
+		{"/proc/sys/kernel/unprivileged_userns_clone", '0',
+		 "sysctl -w kernel.unprivileged_userns_clone=1"},
+		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1',
+		 "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+	};
+
+	for (size_t i = 0; i < array_len(settings); i++)
+		if (read_setting(settings[i].path) == settings[i].refuses) {
+			err_hint(err, 0, "user namespaces are turned off here; as root: %s",
+				 settings[i].fix);
+			return;
+		}
+	err_hint(err, 0,
+		 "user namespaces are not allowed here: by the seccomp profile of a container "
+		 "(docker run --security-opt seccomp=unconfined), a security module, or a limit "
+		 "(sysctl user.max_user_namespaces)");
 }

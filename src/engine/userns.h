@@ -20,6 +20,15 @@ enum { PREPARED_MAX = 250 }; /* the kernel passes 253 descriptors at once */
 int userns_enter(const struct plan *plan, int channel, struct err *err);
 /* The mounts that the parent made, in the order of the plan. */
 int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err);
-/* In the parent, after clone: the other half. Returns 0 at once when the plan
- * does not need it. */
+/* In the parent, after clone: write the maps and let the child go on. Returns 0
+ * at once when the child does that itself. */
+int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err);
+/* The same, and make the mounts. */
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err);
+
+/* R is what the kernel answered to making namespaces, or to the first thing that
+ * needs privilege in them: if it says that they are not allowed here, err becomes
+ * ERR_NO_NAMESPACES. Returns R. */
+int userns_refused(int r, struct err *err);
+/* For such an err, in the parent: which setting stands in the way. */
+void userns_hint(struct err *err);

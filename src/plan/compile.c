@@ -23,6 +23,8 @@ static void choose_engine(struct compiler *c)
 {
 	const char *asked = c->resolved->engine;
 
+	if (!c->plan->confined)
+		return; /* nothing to enforce */
 	for (enum engine e = ENGINE_NATIVE; e <= ENGINE_LANDLOCK; e++)
 		if (str_eq(asked, engine_name(e)))
 			c->plan->engine = e;
@@ -41,6 +43,11 @@ static void choose_ids(struct compiler *c)
 		plan->idmap = IDMAP_NONE;
 	} else if (c->host->uid != 0) {
 		plan->idmap = IDMAP_SELF;
+	} else if (plan->engine == ENGINE_BWRAP) {
+		/* Root becomes the owner before bwrap begins. */
+		plan->idmap = IDMAP_SELF;
+		plan->uid = c->site->workspace_uid;
+		plan->gid = c->site->workspace_gid;
 	} else if (layout_writes_root(c->spec)) {
 		plan->idmap = IDMAP_IDENTITY;
 	} else {
@@ -105,8 +112,8 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	struct grade grade;
 	int r;
 
-	choose_engine(c);
 	plan->confined = spec_is_confined(&c->resolved->spec);
+	choose_engine(c);
 	plan->timeout_ms = c->spec->timeout;
 	plan->max_output = c->spec->max_output;
 	r = judge_refuse(c, err);

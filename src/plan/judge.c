@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "plan/compiler.h"
 #include "plan/host.h"
+#include "plan/layout.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
@@ -38,7 +39,9 @@ static int judge_boundary(struct compiler *c)
 	else if (spec->ephemeral)
 		plan_verdict(plan, dim_name(DIM_EPHEMERAL), ENFORCED, "overlay");
 	if (spec->filesystem != FILESYSTEM_UNRESTRICTED)
-		plan_verdict(plan, dim_name(DIM_TMPFS), ENFORCED, "size of the tmpfs");
+		plan_verdict(plan, dim_name(DIM_TMPFS), ENFORCED,
+			     plan->engine == ENGINE_BWRAP ? "size of each private folder's tmpfs"
+							  : "size of the tmpfs");
 	if (spec->processes == PROCESSES_ISOLATED)
 		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "pid namespace");
 	else if (!plan->confined)
@@ -60,6 +63,25 @@ static int judge_boundary(struct compiler *c)
 	return r;
 }
 
+/* What the plan would need and bubblewrap does not have. */
+static int refuse_bwrap(const struct compiler *c, struct err *err)
+{
+	const char *why = NULL;
+
+	if (c->spec->ephemeral)
+		why = "it makes no overlay, which ephemeral needs";
+	else if (c->host->uid == 0 && layout_writes_root(c->spec))
+		why = "started by root, it would leave the whole filesystem to the real root";
+	else if (c->host->uid == 0 && c->site->workspace_uid == 0)
+		why = "started by root, it runs as the owner of the workspace, and that is root";
+	if (!why)
+		return 0;
+	return err_hint(
+		err,
+		err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "engine bwrap cannot do this: %s", why),
+		"use --engine native where user namespaces are allowed");
+}
+
 int judge_refuse(const struct compiler *c, struct err *err)
 {
 	const struct spec *spec = c->spec;
@@ -79,8 +101,8 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
 		what = "a backend other than \"local\"";
-	else if (c->plan->engine != ENGINE_NATIVE)
-		what = "an engine other than \"native\"";
+	else if (c->plan->engine == ENGINE_LANDLOCK)
+		what = "the engine \"landlock\"";
 	if (what)
 		return err_hint(
 			err,
@@ -93,7 +115,7 @@ int judge_refuse(const struct compiler *c, struct err *err)
 					"ephemeral works with filesystem = \"readonly\" only"),
 				"with %s it would change nothing: leave it out",
 				spec_keys[DIM_FILESYSTEM].choices[spec->filesystem]);
-	return 0;
+	return c->plan->engine == ENGINE_BWRAP ? refuse_bwrap(c, err) : 0;
 }
 
 static int report_missing(const struct compiler *c, struct err *err)

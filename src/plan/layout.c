@@ -189,6 +189,9 @@ static int add_home(struct layout *l)
 	if (!site->home_real || l->whole_root || path_covers("/usr", site->home_real) ||
 	    places_show(&l->places, site->home_real))
 		return 0;
+	/* As another user, bwrap cannot reach what is in root's home. */
+	if (l->plan->engine == ENGINE_BWRAP && l->host->uid != l->plan->uid)
+		return add_private(l, site->home_real, 0700);
 	for (size_t i = 0; i < site->toolchains_len && r == 0; i++)
 		r = places_add(&l->places, (struct place){.dst = site->toolchains[i].path,
 							  .src = site->toolchains[i].real,

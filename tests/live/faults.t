@@ -73,7 +73,7 @@ class Trial:
         argv = ['strace', '-f', '-qq', '-o', str(self.trace), '-e', f'trace={calls or "none"}']
         if inject:
             argv += ['-e', f'inject={inject}']
-        return p.run(*argv, p.pale_path, 'run', *self.options, *more, '--', './witness', str(self.file),
+        return p.run(*argv, p.pale_path, 'run', '--engine', 'native', *self.options, *more, '--', './witness', str(self.file),
                      str(p.home / '.ssh/id_rsa'), str(p.outside / 'canary'), cwd=self.ws, timeout=8)
 
     def hit(self):

@@ -67,8 +67,8 @@ def case_parent_folder(p):
         top = pathlib.Path(tempfile.mkdtemp(prefix='pale-live-', dir='/srv'))
     except OSError:
         return skip(p, 'only root can make a folder in /srv', only_root=True)
-    os.chown(top, p.uid, p.uid)
-    p.mkdir(top / 'ws')
+    os.chown(top, p.owner, p.owner)
+    os.chown(p.mkdir(top / 'ws'), p.owner, p.owner)
     line = 'echo x >../planted'
     r = p.sh('--', line, cwd=top / 'ws')
     ok(r.booted and r.code != 0 and not (top / 'planted').exists(), p, 'a write to the parent folder is refused', r)
@@ -129,6 +129,8 @@ def case_filesystem_values(p):
     write = 'echo new >made && cat made'
     for fs, read, wrote in (('none', False, False), ('readonly', True, False), ('workspace_only', True, True),
                             ('scoped_write', True, False), ('unrestricted', True, True)):
+        if not list(p.each(('--filesystem', fs))):
+            continue
         (p.ws / 'made').unlink(missing_ok=True)
         r = p.sh('--filesystem', fs, '--', f'cat "$1"', str(p.ws / 'file'))
         ok(r.booted and (r.rest == b'mine\n') == read, p, f'{fs}: the workspace can{"" if read else "not"} be read', r)
@@ -145,6 +147,7 @@ def case_filesystem_values(p):
     (p.ws / 'made').unlink(missing_ok=True)
 
 
+@needs('ephemeral')
 def case_ephemeral(p):
     p.mkdir(p.ws / 'dir')
     p.write(p.ws / 'dir/kept', 'kept\n')
@@ -176,7 +179,7 @@ def case_lists(p):
     ok(r.booted and r.code != 0 and (other / 'text').read_text() == 'other\n', p, 'readable is not writable', r)
     r = p.sh('--write', str(other), '--', 'echo changed >"$1/text"', str(other))
     ok(r.code == 0 and (other / 'text').read_text() == 'changed\n', p, 'writable is', r)
-    ok((other / 'text').stat().st_uid == p.uid, p, 'and stays with its owner')
+    ok((other / 'text').stat().st_uid == p.owner, p, 'and stays with its owner')
     r = p.sh('--write', str(other), '--hide', str(other / 'text'), '--', 'cat "$1/text"', str(other))
     ok(r.booted and b'changed' not in r.out and r.code != 0, p, 'hidden beats writable', r)
     r = p.sh('--read', str(other / 'text'), '--', 'cat "$1/text"; ls "$1"', str(other))
@@ -202,8 +205,8 @@ def case_hidden(p):
     os.symlink('a/b/.env', p.ws / 'alias')
     os.link(p.ws / 'a/b/.env', p.ws / 'hard')
     hide = ('--hide', '${WORKSPACE}/a/b/.env', '--hide', str(p.ws / 'vault'))
-    for fs in ('workspace_only', 'readonly', 'unrestricted'):
-        o = ('--filesystem', fs) + hide
+    for o in p.each(*(('--filesystem', fs) + hide for fs in ('workspace_only', 'readonly', 'unrestricted'))):
+        fs = o[1]
         attempt(p, f'{fs}: a hidden file', 'cat a/b/.env', o, out=b'SECRET-ENV', twin=fs == 'readonly')
         attempt(p, f'{fs}: by its alias', 'cat alias', o, out=b'SECRET-ENV', twin=fs == 'readonly')
         attempt(p, f'{fs}: by /proc', 'cat /proc/self/cwd/a/b/../b/.env', o, out=b'SECRET-ENV', twin=fs == 'readonly')
@@ -226,8 +229,9 @@ def case_hidden(p):
     ok(r.code == 0 and b'SECRET-ENV' in r.out, p, 'twin: and can be read where nothing is hidden', r)
     r = p.sh('--hide', str(p.ws / 'alias'), '--', 'cat alias a/b/.env')
     ok(r.booted and b'SECRET-ENV' not in r.out, p, 'hiding a link hides what it points to', r)
-    r = p.sh('--ephemeral', *hide, '--', 'cat a/b/.env vault/key; mv a c; cat c/b/.env')
-    ok(r.booted and b'SECRET' not in r.out, p, 'ephemeral: hidden as well', r)
+    for o in p.each(('--ephemeral',) + hide):
+        r = p.sh(*o, '--', 'cat a/b/.env vault/key; mv a c; cat c/b/.env')
+        ok(r.booted and b'SECRET' not in r.out, p, 'ephemeral: hidden as well', r)
     for name in ('a', 'vault'):
         shutil.rmtree(p.ws / name)
     for name in ('alias', 'hard'):
@@ -241,7 +245,7 @@ def case_hidden_behind_a_link(p):
     os.symlink('real', p.ws / 'link')
     before = digest(p.ws)
     for rule in ('link/secret', '${WORKSPACE}/link/secret', str(p.ws / 'link/secret')):
-        for fs in ('workspace_only', 'readonly', 'unrestricted'):
+        for _, fs in p.each(*(('--filesystem', fs) for fs in ('workspace_only', 'readonly', 'unrestricted'))):
             r = p.sh('--filesystem', fs, '--hide', rule, '--',
                      'cat real/secret link/secret; echo x >real/secret; mv real/secret free; rm link; cat free')
             ok(r.booted and b'SECRET' not in r.out, p, f'{fs}: --hide {rule[-24:]} hides the file itself', r)
@@ -347,7 +351,7 @@ def case_kernel_interfaces(p):
              'unshare-mount', 'unshare-net', 'chroot /tmp', 'pivot /tmp', f'mknod {p.ws}/node', f'mkchar {p.ws}/node',
              'mknod /tmp/node', 'mkchar /dev/node', 'hostname evil', f'handle {p.ws}')
     line = '; '.join(f'./probe {w}' for w in words)
-    for options in modes(p, (), ('--processes', 'visible'), ('--filesystem', 'unrestricted')):
+    for options in p.each(*modes(p, (), ('--processes', 'visible'), ('--filesystem', 'unrestricted'))):
         r = p.sh(*options, '--', line)
         good = [l for l in r.out.splitlines() if l.endswith(b'=ok')]
         done = len([l for l in r.out.splitlines() if b'=' in l])
@@ -402,7 +406,7 @@ def case_core_dumps(p):
 
 @only_root
 def case_owners(p):
-    for uid in (0, 1000, 54321, 65535, 200000, 4000000):
+    for uid in (0,) * has('root') + (1000, 54321, 65535, 200000, 4000000):
         ws = p.base / f'owned-{uid}'
         ws.mkdir()
         (ws / 'old').write_text('old\n')
@@ -415,9 +419,9 @@ def case_owners(p):
         groups = {os.lstat(ws / f).st_gid for f in owners}
         ok(r.booted and r.code == 0 and len(owners) == 5 and set(owners.values()) == {uid} and groups == {uid}, p,
            f'what is written in a workspace of uid {uid} belongs to it', f'{owners}\n{r}')
-        r = p.sh('--workspace', str(ws), '--filesystem', 'readonly', '--ephemeral', '--', 'echo z >>old && cat old',
-                 cwd=ws)
-        ok(r.booted and r.code == 0 and (ws / 'old').read_text() == 'old\nc\n', p, f'uid {uid}: ephemeral', r)
+        for options in p.each(('--workspace', str(ws), '--filesystem', 'readonly', '--ephemeral')):
+            r = p.sh(*options, '--', 'echo z >>old && cat old', cwd=ws)
+            ok(r.booted and r.code == 0 and (ws / 'old').read_text() == 'old\nc\n', p, f'uid {uid}: ephemeral', r)
     m = mark()
     proc = p.start_pale('--', 'sh', '-c', 'sleep 10; : ' + m)
     pids = wait_for(lambda: [q for q in marked(m) if q != proc.pid and
@@ -444,7 +448,7 @@ def odd_paths(p):
 
 
 def try_workspace(p, name, ws, cwd=None):
-    for options in (('--filesystem', 'workspace_only'), ('--filesystem', 'readonly', '--ephemeral')):
+    for options in p.each(('--filesystem', 'workspace_only'), ('--filesystem', 'readonly', '--ephemeral')):
         made = os.path.join(ws, b'made')
         r = p.pale(*options, '--', 'sh', '-c', 'echo BOOTED; echo new >made && cat made seed && pwd -P', cwd=cwd or ws)
         want = 'workspace_only' in options
@@ -462,7 +466,7 @@ def case_odd_workspaces(p):
         with open(os.path.join(path, b'seed'), 'w') as f:
             f.write('seed\n')
         if os.geteuid() == 0:
-            os.chown(path, p.uid, p.uid)
+            os.chown(path, p.owner, p.owner)
         return path
     for name, part in odd_paths(p):
         try_workspace(p, name, make(os.path.join(base, part)))
@@ -487,13 +491,13 @@ def case_long_workspace(p):
             except FileExistsError:
                 pass
             if os.geteuid() == 0:
-                os.chown(part, p.uid, p.uid, dir_fd=fd)
+                os.chown(part, p.owner, p.owner, dir_fd=fd)
             new = os.open(part, os.O_RDONLY, dir_fd=fd)
             os.close(fd)
             path, fd = path + b'/' + part, new
         with open(os.open('seed', os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=fd), 'w') as f:
             f.write('seed\n')
-        for options in (('--filesystem', 'workspace_only'), ('--filesystem', 'readonly', '--ephemeral')):
+        for options in p.each(('--filesystem', 'workspace_only'), ('--filesystem', 'readonly', '--ephemeral')):
             r = p.pale(*options, '--', 'sh', '-c', 'echo BOOTED; echo new >made && cat made seed',
                        cwd=None, preexec_fn=lambda: os.fchdir(fd))
             made = 'made' in os.listdir(fd)

@@ -65,8 +65,9 @@ def case_tcp(p):
         unreachable(p, f'TCP to {address}', everywhere, f'./probe tcp {address} {everywhere.port}')
     unreachable(p, 'TCP with the processes visible', everywhere, f'./probe tcp 127.0.0.1 {everywhere.port}',
                 ('--processes', 'visible'))
-    unreachable(p, 'TCP with the files unrestricted', everywhere, f'./probe tcp 127.0.0.1 {everywhere.port}',
-                ('--filesystem', 'unrestricted'))
+    for options in p.each(('--filesystem', 'unrestricted')):
+        unreachable(p, 'TCP with the files unrestricted', everywhere, f'./probe tcp 127.0.0.1 {everywhere.port}',
+                    options)
     if shutil.which('curl', path=CLEAN_PATH):
         unreachable(p, 'curl', everywhere, f'curl -s -m 2 --noproxy "*" http://127.0.0.1:{everywhere.port}/')
     try:

@@ -165,7 +165,7 @@ def case_own_files_are_out_of_reach(p):
         d.chmod(0o700)
     own = (config.parent, state.parent)
     before = digest(*own)
-    for options in (('--write', '~'), ('--filesystem', 'unrestricted'), ('--preset', 'unrestricted'),
+    for options in p.each(('--write', '~'), ('--filesystem', 'unrestricted'), ('--preset', 'unrestricted'),
                     ('--write', '~', '--processes', 'visible'), ('--write', '~/.config', '--write', '~/.local')):
         name = ' '.join(options)
         for what, line in OWN_ATTEMPTS:
@@ -197,7 +197,7 @@ def case_own_files_by_links(p):
                            ('.config/pale/pale.toml', '../../dot/pale.toml', 'dot/pale.toml')):
         # With everything writable a link can be replaced, and files are no boundary: SECURITY.md.
         open_too = (('--filesystem', 'unrestricted'),) if link.endswith('.toml') else ()
-        for options in (('--write', '~'),) + open_too:
+        for options in p.each(('--write', '~'), *open_too):
             p.write(p.home / '.local/state/pale/kept', '')
             p.write(p.home / real, '[ceiling]\nnetwork = "none"\n')
             p.write(p.home / link, '').unlink()
@@ -250,16 +250,16 @@ def case_variables_of_the_workspace(p):
     ok(r.code == 0 and got == b'theirs', p, 'within the ceiling they are set', r)
     wider = (('--preset', 'off'), ('--preset', 'unrestricted'), ('--filesystem', 'unrestricted'),
              ('--network', 'unrestricted'), ('--write', str(p.outside)))
-    for options in wider:
+    for options in p.each(*wider):
         got, r = foo(p, *options)
         ok(r.code == 0 and b'PATH=' in r.out and got is None, p, f"{' '.join(options[:2])}: ignored", r)
     p.config(plain.replace('theirs', 'mine'))
-    for options in wider:
+    for options in p.each(*wider):
         got, r = foo(p, *options)
         ok(r.code == 0 and got == b'mine', p, f"twin: {' '.join(options[:2])}: the user's own are set", r)
     p.no_config()
 
-    command = '[commands.x]\ncmd = "touch ran; env -0"\nsandbox = "unrestricted"\n'
+    command = '[commands.x]\ncmd = "touch ran; env -0"\nsandbox = "wide"\n[presets.wide]\nnetwork = "unrestricted"\nfilesystem = "workspace_only"\n'
     p.write(p.ws / 'pale.toml', command + plain)
     p.verb('trust', '--yes')
     got, r = foo(p, 'x')
@@ -299,7 +299,7 @@ def case_registered(p):
     ok(r.code == 0 and len(lines) == 3 and lines[0] != host[0] and lines[1] != host[1], p,
        'make && id: both halves inside', r)
     r = p.pale('--', 'sh', '-c', 'make -v >/dev/null && id -u')
-    ok(r.code == 0 and r.out.strip() == str(p.uid).encode(), p, 'and so from the command line', r)
+    ok(r.code == 0 and r.out.strip() == str(p.owner).encode(), p, 'and so from the command line', r)
 
 
 def case_arguments(p):

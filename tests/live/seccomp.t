@@ -38,7 +38,7 @@ def sp(p, *args, **kw):
 
 
 def case_installed(p):
-    for options in ((), VISIBLE, NESTED, ('--preset', 'readonly', '--allow-degraded', 'cpu', '--allow-degraded', 'memory'), ('--network', 'unrestricted'), ('--filesystem', 'unrestricted')):
+    for options in p.each((), VISIBLE, NESTED, ('--preset', 'readonly', '--allow-degraded', 'cpu', '--allow-degraded', 'memory'), ('--network', 'unrestricted'), ('--filesystem', 'unrestricted')):
         r = p.sh(*options, '--', 'grep ^Seccomp: /proc/self/status; grep ^NoNewPrivs: /proc/self/status; '
                  'sh -c "sh -c \'grep ^Seccomp: /proc/self/status\'"')
         ok(r.booted and r.out.count(b'Seccomp:\t2') == 2 and b'NoNewPrivs:\t1' in r.out, p,
@@ -112,7 +112,7 @@ def set_uid_files(p):
 
 def case_set_uid_files(p):
     set_uid_files(p)
-    for options in ((), VISIBLE, NESTED, ('--filesystem', 'unrestricted')):
+    for options in p.each((), VISIBLE, NESTED, ('--filesystem', 'unrestricted')):
         r = sp(p, options, 'set-uid')
         files = set_uid_files(p)
         bad = {name: oct(mode) for name, mode in files.items() if mode & 0o6000}
@@ -161,11 +161,11 @@ def queued(p, *argv):
 
 def case_typing(p):
     for options in ((), VISIBLE, NESTED):
-        most, r, looks = queued(p, p.pale_path, 'run', *options, '--', 'sh', '-c', 'echo BOOTED; ./sp type')
+        most, r, looks = queued(p, *p.pale_argv(*options), '--', 'sh', '-c', 'echo BOOTED; ./sp type')
         got = answers(r)
         ok(r.booted and most == 0 and looks > 10 and got.get('type') == got.get('type-wide') == ('a', 'EPERM'), p,
            f"{' '.join(options) or 'default'}: nothing is typed into a terminal that it takes", r)
-    most, r, looks = queued(p, p.pale_path, 'run', *OFF, '--', './sp', 'type')
+    most, r, looks = queued(p, *p.pale_argv(*OFF), '--', './sp', 'type')
     legacy = pathlib.Path('/proc/sys/dev/tty/legacy_tiocsti')
     if not p.is_root and legacy.exists() and legacy.read_text().strip() != '1':
         skip(p, 'twin: dev.tty.legacy_tiocsti is off')

@@ -41,6 +41,8 @@ struct sim {
 	enum fake_host host;
 	enum rung rung; /* of the limits */
 	bool no_tmpfs_xattr;
+	bool no_namespaces;                       /* a host that refuses them */
+	const char *bwrap;                        /* … and has this */
 	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
 	void (*tweak)(struct resolved *resolved); /* what no option can express */
 };
@@ -252,6 +254,8 @@ static inline int fake_compile(const struct sim *sim, struct plan **ret, struct 
 	host.cgroup = (struct cgroup_site){.rung = sim->rung,
 					   .dirs = {sim->rung ? strdup("/cgroup") : NULL}};
 	host.no_tmpfs_xattr = sim->no_tmpfs_xattr;
+	host.no_namespaces = sim->no_namespaces;
+	host.bwrap = fake_dup(sim->bwrap);
 	fake_site_init(sim, &resolved.spec, &site);
 	r = plan_compile(&resolved, &host, &site, argv, ret, err);
 	site_release(&site);

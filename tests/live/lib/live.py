@@ -14,6 +14,10 @@ else only as the caller.
 
 PALE names the program (build/pale); PALE_MUST_WORK=1 turns skips into failures,
 except those of cases that only root can run.
+
+PALE_ENGINE=bwrap runs everything on that engine: every `pale run` gets --engine.
+What it does not claim is named by `@needs('ephemeral')`, or by `has('ephemeral')`
+inside of a case. There, root works with somebody else's files.
 """
 import atexit
 import hashlib
@@ -32,6 +36,15 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent.parent
 TOP = HERE.parent.parent
 BOOTED = b'BOOTED\n'
+ENGINE = os.environ.get('PALE_ENGINE', '')
+# What an engine does not do, and why; the plan refuses it there.
+MISSING = {
+    'bwrap': {
+        'ephemeral': 'bwrap makes no overlay',
+        'root': "bwrap is not for root's own workspace, nor for root with the whole filesystem",
+        'outer namespace': "in a namespace without root, no bwrap is root's alone",
+    },
+}
 ORDINARY = (1000, 54321)  # the second one has no passwd entry
 SETPRIV = shutil.which('setpriv') or 'setpriv'
 CLEAN_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -130,6 +143,7 @@ class Person:
 
     def __init__(self, base, uid):
         self.uid = uid
+        self.owner = 1000 if uid == 0 and not has('root') else uid  # of the files
         self.base = base / f'u{uid}'
         self.home = self.base / 'home'
         self.ws = self.base / 'ws'
@@ -148,7 +162,7 @@ class Person:
         if os.geteuid() == 0:
             for d, dirs, files in os.walk(self.base):
                 for name in [d] + [os.path.join(d, f) for f in files]:
-                    os.chown(name, uid, uid)
+                    self.own(name)
         self.env = {
             'HOME': str(self.home), 'PATH': CLEAN_PATH, 'LANG': 'C.UTF-8', 'TERM': 'dumb',
             'USER': f'user{uid}',
@@ -158,6 +172,13 @@ class Person:
 
     def __str__(self):
         return 'root' if self.uid == 0 else f'uid {self.uid}'
+
+    def own(self, path):
+        path = pathlib.Path(path)
+        policy = any(d.name in ('config', 'state', 'pale', 'pale.toml') for d in (path, *path.parents)
+                     if d.is_relative_to(self.base) and not d.is_relative_to(self.ws))
+        uid = self.uid if policy else self.owner
+        os.chown(path, uid, uid)
 
     @property
     def is_root(self):
@@ -190,9 +211,28 @@ class Person:
             err = (err or b'') + b'\n[the test gave up waiting]'
         return Result(argv, proc.returncode, out or b'', err or b'', time.monotonic() - begin)
 
+    def lacks(self, options):
+        """What these options need of the engine that it does not claim, or None."""
+        whole = 'unrestricted' in options and options[options.index('unrestricted') - 1] != '--network'
+        if self.is_root and whole and not has('root'):
+            return 'root'
+        return 'ephemeral' if '--ephemeral' in options and not has('ephemeral') else None
+
+    def each(self, *choices):
+        """Those CHOICES of options that the engine claims; the others are skipped."""
+        for options in choices:
+            missing = self.lacks(options)
+            if missing:
+                skip(self, f"{' '.join(options)}: {MISSING[ENGINE][missing]}", only_root=True)
+            else:
+                yield options
+
+    def pale_argv(self, *args):
+        return [self.pale_path, 'run', *(('--engine', ENGINE) if ENGINE else ()), *args]
+
     def pale(self, *args, **kw):
         """pale run ARGS..."""
-        return self.run(self.pale_path, 'run', *args, **kw)
+        return self.run(*self.pale_argv(*args), **kw)
 
     def verb(self, *args, **kw):
         return self.run(self.pale_path, *args, **kw)
@@ -210,7 +250,7 @@ class Person:
         return self.run('sh', '-c', 'echo BOOTED; ' + line, 'sh', *more, **kw)
 
     def start_pale(self, *args, **kw):
-        return self.start(self.pale_path, 'run', *args, **kw)
+        return self.start(*self.pale_argv(*args), **kw)
 
     def write(self, path, text, mode=0o644):
         path = pathlib.Path(path)
@@ -220,7 +260,7 @@ class Person:
         path.chmod(mode)
         if os.geteuid() == 0:
             for item in made + [path]:
-                os.chown(item, self.uid, self.uid)
+                self.own(item)
         return path
 
     def mkdir(self, path, mode=0o755):
@@ -228,7 +268,7 @@ class Person:
         path.mkdir(parents=True, exist_ok=True)
         path.chmod(mode)
         if os.geteuid() == 0:
-            os.chown(path, self.uid, self.uid)
+            self.own(path)
         return path
 
     def config(self, text):
@@ -329,6 +369,18 @@ def _scratch():
     return base
 
 
+def has(feature):
+    """Does the engine of these tests claim it?"""
+    return feature not in MISSING.get(ENGINE, {})
+
+
+def needs(*features):
+    def mark_case(case):
+        case.needs = features
+        return case
+    return mark_case
+
+
 def only_root(case):
     case.only_root = True
     return case
@@ -360,6 +412,10 @@ def main(*cases, uids=None):
                     skip(p, 'needs root', only_root=True)
                 continue
             if getattr(case, 'only_first', False) and len(people) > 2 and p is people[2]:
+                continue
+            missing = [f for f in getattr(case, 'needs', ()) if not has(f)]
+            if missing:
+                skip(p, MISSING[ENGINE][missing[0]], only_root=True)
                 continue
             try:
                 case(p)

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "warden/step.h"
+
+#include <sys/resource.h>
+
+#include "base/err.h"
+#include "confine/confine.h"
+
+bool step_is_known(enum op_kind kind)
+{
+	return kind == OP_KEYRING || kind == OP_NO_CORE || kind == OP_LIMIT_PIDS ||
+	       kind == OP_LIMIT_FILE || kind == OP_DROP_CAPS || kind == OP_NO_NEW_PRIVS ||
+	       kind == OP_SECCOMP || kind == OP_SIGNAL_SCOPE;
+}
+
+int step_apply(const struct op *op, struct err *err)
+{
+	switch ((int)op->kind) {
+	case OP_KEYRING:
+		return confine_fresh_keyring(err);
+	case OP_NO_CORE:
+		return confine_no_core(err);
+	case OP_LIMIT_PIDS:
+		return confine_limit(RLIMIT_NPROC, op->size, err);
+	case OP_LIMIT_FILE:
+		return confine_limit(RLIMIT_FSIZE, op->size, err);
+	case OP_DROP_CAPS:
+		return confine_drop_caps(err);
+	case OP_NO_NEW_PRIVS:
+		return confine_no_new_privs(err);
+	case OP_SECCOMP:
+		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
+					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
+				       err);
+	case OP_SIGNAL_SCOPE:
+		return 0;
+	default:
+		BUG("no step of a process");
+	}
+}
