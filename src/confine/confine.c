@@ -7,9 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "base/cleanup.h"
 #include "base/err.h"
-#include "base/fd.h"
 #include "base/sys.h"
 
 int confine_drop_caps(struct err *err)
@@ -58,19 +56,5 @@ int confine_no_core(struct err *err)
 
 	if (setrlimit(RLIMIT_CORE, &none) < 0)
 		return err_sys(err, -errno, "turn core dumps off");
-	return 0;
-}
-
-int confine_signal_scope(struct err *err)
-{
-	struct sys_landlock_ruleset attr = {.scoped = LANDLOCK_SCOPE_SIGNAL};
-	_cleanup_(fd_closep) int ruleset = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
-	int r;
-
-	if (ruleset < 0)
-		return err_sys(err, ruleset, "create a Landlock domain for signals");
-	r = sys_landlock_restrict_self(ruleset);
-	if (r < 0)
-		return err_sys(err, r, "enter the Landlock domain for signals");
 	return 0;
 }

@@ -20,6 +20,3 @@ int confine_no_core(struct err *err);
  * no_new_privs. */
 enum { SECCOMP_VISIBLE = 1, SECCOMP_NESTED = 2 };
 int confine_seccomp(unsigned variant, struct err *err);
-/* Landlock: signals reach only processes of this sandbox. Needs no_new_privs,
- * or CAP_SYS_ADMIN in the user namespace. */
-int confine_signal_scope(struct err *err);

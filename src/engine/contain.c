@@ -15,6 +15,8 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "confine/confine.h"
+#include "confine/landlock.h"
+#include "engine/allow.h"
 #include "engine/engine.h"
 #include "engine/mount.h"
 #include "engine/net.h"
@@ -59,7 +61,8 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return r < 0 ? err_sys(err, r, "turn user namespaces off inside") : 0;
 }
 
-static int apply(struct builder *b, const struct op *op, struct err *err)
+static int apply(struct builder *b, const struct landlock *landlock, const struct op *op,
+		 struct err *err)
 {
 	switch ((int)op->kind) {
 	case OP_LIMIT_USERNS:
@@ -84,22 +87,24 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
 					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
 				       err);
-	case OP_SIGNAL_SCOPE:
-		return 0; /* of the command alone: see job->signal_scope */
+	case OP_ALLOW:
+		return allow_apply(landlock, op, err);
+	case OP_LANDLOCK:
+		return 0; /* entered by the command alone: see job->landlock */
 	default:
 		return builder_apply(b, op, err);
 	}
 }
 
-static int apply_all(const struct plan *plan, struct err *err)
+static int apply_all(const struct plan *plan, struct landlock *landlock, struct err *err)
 {
 	struct builder builder;
 	mode_t mask = umask(0);
-	int r = 0;
+	int r = allow_begin(plan, landlock, err);
 
 	builder_init(&builder, plan->idmap == IDMAP_RANGE ? CHANNEL : -1);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
-		r = apply(&builder, &plan->ops[i], err);
+		r = apply(&builder, landlock, &plan->ops[i], err);
 	umask(mask);
 	return r;
 }
@@ -138,7 +143,7 @@ static int leave_group(struct err *err)
 	return setsid() < 0 ? err_sys(err, -errno, "leave the supervisor's session") : 0;
 }
 
-static int story(const struct plan *plan, struct err *err)
+static int story(const struct plan *plan, struct landlock *landlock, struct err *err)
 {
 	int r = leave_group(err);
 
@@ -147,7 +152,7 @@ static int story(const struct plan *plan, struct err *err)
 	if (r == 0)
 		r = detach_mounts(plan, err);
 	if (r == 0)
-		r = apply_all(plan, err);
+		r = apply_all(plan, landlock, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
@@ -155,19 +160,11 @@ static int story(const struct plan *plan, struct err *err)
 	return r;
 }
 
-static bool has_op(const struct plan *plan, enum op_kind kind)
-{
-	for (size_t i = 0; i < plan->ops_len; i++)
-		if (plan->ops[i].kind == kind)
-			return true;
-	return false;
-}
-
 _Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
+	struct landlock landlock = LANDLOCK_NONE;
 	struct warden_job job = {
-		.signal_scope = has_op(plan, OP_SIGNAL_SCOPE),
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
@@ -178,8 +175,10 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}
-	if (story(plan, &failed.err) == 0)
+	if (story(plan, &landlock, &failed.err) == 0) {
+		job.landlock = landlock.ruleset >= 0 ? &landlock : NULL;
 		warden_run(&job);
+	}
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);
 }

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "plan/compiler.h"
+#include "plan/domain.h"
 #include "plan/environ.h"
 #include "plan/host.h"
 #include "plan/layout.h"
@@ -90,9 +91,8 @@ static int add_confinement(struct compiler *c)
 		r = plan_add(plan, OP_NO_NEW_PRIVS, NULL, NULL, 0);
 	if (r == 0)
 		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(c->spec));
-	if (r == 0 && c->spec->processes == PROCESSES_VISIBLE &&
-	    c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
-		r = plan_add(plan, OP_SIGNAL_SCOPE, NULL, NULL, 0);
+	if (r == 0 && domain_flags(c->spec, c->host))
+		r = plan_add(plan, OP_LANDLOCK, NULL, NULL, domain_flags(c->spec, c->host));
 	return r;
 }
 

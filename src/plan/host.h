@@ -19,7 +19,10 @@ struct err;
 struct user;
 struct spec;
 
-enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
+enum {
+	LANDLOCK_REFER_ABI = 2,  /* files can be moved between folders in a domain */
+	LANDLOCK_SIGNAL_ABI = 6, /* signals and abstract sockets can be kept inside one */
+};
 
 struct host {
 	uid_t uid;

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "plan/compiler.h"
+#include "plan/domain.h"
 #include "plan/host.h"
 #include "plan/op.h"
 #include "plan/plan.h"
@@ -33,6 +34,21 @@ static int judge_limits(struct compiler *c)
 	return r;
 }
 
+static const char *files_by(const struct compiler *c)
+{
+	if (c->spec->filesystem == FILESYSTEM_UNRESTRICTED)
+		return "unrestricted";
+	return domain_flags(c->spec, c->host) & OP_FILES ? "mounts, Landlock" : "mounts";
+}
+
+static const char *nested_by(const struct compiler *c)
+{
+	if (!c->spec->nested)
+		return "limit on user namespaces";
+	/* Who is in a domain that is about files cannot mount. */
+	return c->host->landlock_abi ? "unrestricted, and no Landlock for files" : "unrestricted";
+}
+
 static int judge_boundary(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -41,8 +57,7 @@ static int judge_boundary(struct compiler *c)
 
 	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED,
 		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
-	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED,
-		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
+	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));
 	if (spec->paths_hidden.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	if (spec->ephemeral)
@@ -62,8 +77,7 @@ static int judge_boundary(struct compiler *c)
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
 		     spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
 	if (plan->confined)
-		plan_verdict(plan, dim_name(DIM_NESTED), ENFORCED,
-			     spec->nested ? "unrestricted" : "limit on user namespaces");
+		plan_verdict(plan, dim_name(DIM_NESTED), ENFORCED, nested_by(c));
 	return r;
 }
 

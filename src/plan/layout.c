@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "plan/domain.h"
 #include "plan/fixtures.h"
 #include "plan/host.h"
 #include "plan/op.h"
@@ -460,7 +461,11 @@ static int emit(struct layout *l)
 		r = emit_alias(l, l->site->home, l->site->home_real);
 	if (r == 0)
 		r = emit_hidden(l);
-	return r < 0 ? r : fixtures_end(l->plan, &fixtures);
+	if (r == 0)
+		r = fixtures_end(l->plan, &fixtures);
+	if (r == 0 && domain_flags(l->spec, l->host) & OP_FILES)
+		r = domain_compile(l->plan, &l->places);
+	return r;
 }
 
 /* An overlay that lies below something writable would throw nothing away. */

@@ -26,9 +26,17 @@ static const struct {
 	unsigned flag;
 	const char *name;
 } flags[] = {
-	{OP_RDONLY, "ro"},         {OP_NOEXEC, "noexec"}, {OP_IDMAP, "idmap"},
-	{OP_OPTIONAL, "optional"}, {OP_FILE, "file"},     {OP_VISIBLE, "visible"},
+	{OP_RDONLY, "ro"},
+	{OP_NOEXEC, "noexec"},
+	{OP_IDMAP, "idmap"},
+	{OP_OPTIONAL, "optional"},
+	{OP_FILE, "file"},
+	{OP_VISIBLE, "visible"},
 	{OP_NESTED, "nested"},
+	{OP_DEVICES, "devices"},
+	{OP_FILES, "files"},
+	{OP_SIGNALS, "signals"},
+	{OP_ABSTRACT, "abstract-sockets"},
 };
 
 static bool shows_flag(const struct plan *plan, unsigned flag)

@@ -261,13 +261,47 @@ static bool law_confinement(const struct trial *t, char note[512])
 	const struct plan *plan = t->plan;
 	size_t n = plan->ops_len;
 
-	n -= n > 0 && plan->ops[n - 1].kind == OP_SIGNAL_SCOPE;
+	n -= n > 0 && plan->ops[n - 1].kind == OP_LANDLOCK;
 	if (n < 3 || plan->ops[n - 1].kind != OP_SECCOMP ||
 	    plan->ops[n - 2].kind != OP_NO_NEW_PRIVS || plan->ops[n - 3].kind != OP_DROP_CAPS)
 		return LAW_BROKEN("does not end in drop-caps, no-new-privs, seccomp");
 	if (t->spec->processes == PROCESSES_VISIBLE && n == plan->ops_len &&
 	    !(t->resolved->allow_degraded & DIM_BIT(DIM_PROCESSES)))
 		return LAW_BROKEN("visible processes without a signal scope");
+	return true;
+}
+
+static inline bool law_may_write(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_ALLOW && !(plan->ops[i].flags & OP_RDONLY) &&
+		    path_covers(plan->ops[i].dst, path))
+			return true;
+	return false;
+}
+
+/* The second layer says the same as the mounts, and is made while paths can
+ * still be opened: the filter refuses that. */
+static bool law_domain(const struct trial *t, char note[512])
+{
+	bool pivot = false, sealed = false;
+
+	for (size_t i = 0; i < t->plan->ops_len; i++) {
+		const struct op *op = &t->plan->ops[i];
+
+		pivot = pivot || op->kind == OP_PIVOT;
+		sealed = sealed || op->kind == OP_SECCOMP;
+		if (op->kind != OP_ALLOW)
+			continue;
+		if (!pivot || sealed)
+			return LAW_BROKEN("allow %s at the wrong time", op->dst);
+		if (!(op->flags & OP_RDONLY) && view_at(t->plan, i, op->dst).sight == SIGHT_READ)
+			return LAW_BROKEN("allow %s, which is read-only", op->dst);
+	}
+	for (const char *const *path = t->universe; *path; path++)
+		if (view_at(t->plan, t->plan->ops_len, *path).sight >= SIGHT_OVERLAY &&
+		    !law_may_write(t->plan, *path))
+			return LAW_BROKEN("%s is writable but not allowed", *path);
 	return true;
 }
 
@@ -329,6 +363,7 @@ static const struct law laws[] = {
 	{"the grade is no better than what can be reached", law_grade},
 	{"the root is read-only and entered after all mounts", law_root},
 	{"capabilities and privileges go last", law_confinement},
+	{"what is mounted writable is writable to Landlock, and nothing else", law_domain},
 	{"the namespaces are those of the spec", law_namespaces},
 	{"the working folder exists inside", law_cwd},
 	{"no variable is passed on that the spec does not name", law_environment},
