@@ -10,18 +10,26 @@
 #include "base/err.h"
 #include "base/sys.h"
 
-int confine_drop_caps(struct err *err)
+int confine_clear_caps(struct err *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "clear ambient capabilities");
+	if (syscall(SYS_capset, &header, none) < 0)
+		return err_sys(err, -errno, "drop capabilities");
+	return 0;
+}
+
+int confine_drop_caps(struct err *err)
+{
 	unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 			     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 			     SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "lock securebits");
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		return err_sys(err, -errno, "clear ambient capabilities");
 	for (unsigned long cap = 0; cap < 64; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 			continue;
@@ -29,9 +37,7 @@ int confine_drop_caps(struct err *err)
 			break; /* past the kernel's last one */
 		return err_sys(err, -errno, "drop capability %lu from the bounding set", cap);
 	}
-	if (syscall(SYS_capset, &header, none) < 0)
-		return err_sys(err, -errno, "drop capabilities");
-	return 0;
+	return confine_clear_caps(err);
 }
 
 int confine_no_new_privs(struct err *err)

@@ -12,11 +12,19 @@ struct err;
 /* Empty the permitted, effective, inheritable, ambient and bounding sets, and
  * lock securebits so that uid 0 brings nothing back. */
 int confine_drop_caps(struct err *err);
+/* The same without the right to touch the bounding set: what no_new_privs keeps
+ * from being of use anyway. */
+int confine_clear_caps(struct err *err);
 int confine_no_new_privs(struct err *err);
 /* The caller's keys are out of reach from here on. */
 int confine_fresh_keyring(struct err *err);
 int confine_no_core(struct err *err);
-/* The filter of refused system calls. VARIANT: the bits below. Needs
- * no_new_privs. */
-enum { SECCOMP_VISIBLE = 1, SECCOMP_NESTED = 2 };
+/* The filter of refused system calls. VARIANT: the first two are bits; the others
+ * are for a process without namespaces. Needs no_new_privs. */
+enum {
+	SECCOMP_VISIBLE = 1,
+	SECCOMP_NESTED = 2,
+	SECCOMP_BARE = 4,         /* visible, no unix sockets, no System V IPC */
+	SECCOMP_BARE_OFFLINE = 5, /* no sockets at all, but pairs */
+};
 int confine_seccomp(unsigned variant, struct err *err);

@@ -29,10 +29,26 @@ int allow_begin(const struct plan *plan, struct landlock *ret, struct err *err)
 	return 0;
 }
 
+/* The plan was made for a certain file. */
+static int check_identity(int fd, const struct op *op, struct err *err)
+{
+	struct stat st;
+
+	if (op->id.ino == 0)
+		return 0;
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "stat %s", op->dst);
+	if (st.st_dev != op->id.dev || st.st_ino != op->id.ino)
+		return err_set(err, ERR_SYSTEM, -ESTALE,
+			       "%s was replaced while the run was prepared", op->dst);
+	return 0;
+}
+
 int allow_apply(const struct landlock *landlock, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(fd_closep) int fd = -1;
+	int r;
 
 	if (root < 0)
 		return err_sys(err, -errno, "open /");
@@ -40,6 +56,9 @@ int allow_apply(const struct landlock *landlock, const struct op *op, struct err
 		fd = path_open_nolink(root, op->dst + 1, O_PATH | O_NOFOLLOW, 0);
 	if (op->dst[1] && fd < 0)
 		return err_sys(err, fd, "allow %s", op->dst);
+	r = check_identity(fd, op, err);
+	if (r < 0)
+		return r;
 	return landlock_allow(landlock, op->dst[1] ? fd : root,
 			      (op->flags & OP_RDONLY ? 0 : ALLOW_WRITE) |
 				      (op->flags & OP_DEVICES ? ALLOW_DEVICES : 0) |

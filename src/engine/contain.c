@@ -61,6 +61,14 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return r < 0 ? err_sys(err, r, "turn user namespaces off inside") : 0;
 }
 
+static unsigned seccomp_variant(const struct op *op)
+{
+	if (op->flags & OP_BARE)
+		return op->flags & OP_OFFLINE ? SECCOMP_BARE_OFFLINE : SECCOMP_BARE;
+	return (op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
+	       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0);
+}
+
 static int apply(struct builder *b, const struct landlock *landlock, const struct op *op,
 		 struct err *err)
 {
@@ -80,15 +88,15 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 	case OP_NO_CORE:
 		return confine_no_core(err);
 	case OP_DROP_CAPS:
-		return confine_drop_caps(err);
+		return op->flags & OP_BARE ? confine_clear_caps(err) : confine_drop_caps(err);
 	case OP_NO_NEW_PRIVS:
 		return confine_no_new_privs(err);
 	case OP_SECCOMP:
-		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
-					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
-				       err);
+		return confine_seccomp(seccomp_variant(op), err);
 	case OP_ALLOW:
 		return allow_apply(landlock, op, err);
+	case OP_SCRATCH:
+		return 0; /* the supervisor did */
 	case OP_LANDLOCK:
 		return 0; /* entered by the command alone: see job->landlock */
 	default:

@@ -21,6 +21,7 @@
 #include "engine/contain.h"
 #include "engine/engine.h"
 #include "engine/loop.h"
+#include "engine/scratch.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -44,6 +45,7 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
+	int scratch; /* -1: none */
 	uint64_t started_ns;
 	bool timed_out;
 	int status;
@@ -257,12 +259,17 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .pidfd = -1,
 			       .channel = -1,
 			       .signals = -1,
+			       .scratch = -1,
 			       .started_ns = clock_mono_ns()};
 	int r;
 
 	r = check_stdio(stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
+	if (r == 0) {
+		s.scratch = scratch_make(plan, err);
+		r = s.scratch < 0 && s.scratch != -EBADF ? s.scratch : 0;
+	}
 	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
@@ -271,6 +278,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 		kill_run(&s);
 	if (s.warden > 0)
 		collect(&s, ret);
+	scratch_remove(plan, s.scratch);
 	if (s.warden > 0)
 		take_report(&s, err);
 	fd_close(s.channel);

@@ -2,11 +2,11 @@
 /* compiler - what the parts of plan_compile() share. */
 #pragma once
 #include "base/str.h"
+#include "plan/plan.h"
 #include "policy/spec.h"
 
 struct err;
 struct host;
-struct plan;
 struct resolved;
 struct site;
 
@@ -25,3 +25,10 @@ int judge_refuse(const struct compiler *c, struct err *err);
 /* A verdict for each dimension that the spec bounds. -ENOTSUP: one that must
  * hold does not, and nobody allowed it to be degraded. */
 int judge(struct compiler *c, struct err *err);
+/* A dimension that cannot be held: fatal unless the operator named it. 0 or
+ * -ENOMEM. */
+int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why);
+
+/* Of the engine without namespaces. */
+int judge_landlock_refuse(const struct compiler *c, struct err *err);
+int judge_landlock(struct compiler *c); /* 0 or -ENOMEM */

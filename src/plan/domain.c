@@ -49,3 +49,38 @@ int domain_compile(struct plan *plan, const struct places *places)
 	}
 	return r;
 }
+
+/* Whole devices and /proc would be those of all processes of the user. */
+static int allow_kernel(struct plan *plan)
+{
+	static const char *const nodes[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+					    "/dev/random", "/dev/urandom", "/dev/tty"};
+	int r = plan_add(plan, OP_ALLOW, NULL, "/proc", OP_RDONLY);
+
+	for (size_t i = 0; i < array_len(nodes) && r == 0; i++)
+		r = plan_add(plan, OP_ALLOW, NULL, nodes[i], OP_FILE | OP_DEVICES);
+	return r;
+}
+
+int domain_compile_bare(struct plan *plan, const struct places *places, const char *scratch)
+{
+	const struct place *root = places_at(places, "/");
+	int r;
+
+	if (root && root->access == ACCESS_WRITE)
+		return plan_add(plan, OP_ALLOW, NULL, "/", OP_DEVICES);
+	r = plan_add_mode(plan, OP_SCRATCH, scratch, 0700);
+	if (r == 0)
+		r = plan_add(plan, OP_ALLOW, NULL, scratch, 0);
+	if (r == 0)
+		r = allow_kernel(plan);
+	for (size_t i = 0; i < places->len && r == 0; i++) {
+		const struct place *place = &places->items[i];
+
+		r = plan_add_bind(plan, OP_ALLOW, NULL, place->src,
+				  (place->flags & OP_FILE) |
+					  (place->access == ACCESS_WRITE ? 0 : OP_RDONLY),
+				  place->id);
+	}
+	return r;
+}

@@ -14,3 +14,6 @@ unsigned domain_flags(const struct spec *spec, const struct host *host);
 /* The second layer behind the mounts of PLACES: reading is decided by what is
  * mounted, writing by a rule as well. 0 or -ENOMEM. */
 int domain_compile(struct plan *plan, const struct places *places);
+/* The only layer, where nothing is mounted: no file can be reached without a rule.
+ * SCRATCH is made for temporary files. */
+int domain_compile_bare(struct plan *plan, const struct places *places, const char *scratch);

@@ -20,7 +20,8 @@ struct user;
 struct spec;
 
 enum {
-	LANDLOCK_REFER_ABI = 2,  /* files can be moved between folders in a domain */
+	LANDLOCK_REFER_ABI = 2, /* files can be moved between folders in a domain */
+	LANDLOCK_TRUNCATE_ABI = 3,
 	LANDLOCK_SIGNAL_ABI = 6, /* signals and abstract sockets can be kept inside one */
 };
 
@@ -51,6 +52,7 @@ struct site_path {
 	char *real; /* symlink-free; NULL when absent */
 	enum site_type type;
 	struct file_id id;
+	bool has_secrets; /* a toolchain with credentials in it */
 };
 
 /* Where the run takes place. */
@@ -69,6 +71,7 @@ struct site {
 	size_t paths_len;
 	struct site_path own[3]; /* the user's configuration and state of pale */
 	struct strv own_links;   /* the links that lead there */
+	char *scratch;           /* a name for temporary files that nobody has yet */
 	struct git_identity git; /* who the user is to git */
 	struct strv env;         /* the caller's environment */
 };

@@ -10,8 +10,7 @@
 #include "plan/plan.h"
 #include "policy/resolve.h"
 
-/* A dimension that cannot be held: fatal unless the operator named it. */
-static int give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
+int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
 {
 	plan_verdict(c->plan, dim_name(dim), state, why);
 	c->weak |= DIM_BIT(dim);
@@ -29,8 +28,8 @@ static int judge_limits(struct compiler *c)
 		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
 	for (size_t i = 0; i < array_len(unbuilt) && r == 0; i++)
 		if (*spec_limit_const(c->spec, unbuilt[i]) != SPEC_UNLIMITED)
-			r = give_up(c, unbuilt[i], UNENFORCED,
-				    "nothing: this engine has no limits yet");
+			r = judge_give_up(c, unbuilt[i], UNENFORCED,
+					  "nothing: this engine has no limits yet");
 	return r;
 }
 
@@ -71,7 +70,7 @@ static int judge_boundary(struct compiler *c)
 	else if (c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
 		plan_verdict(plan, dim_name(DIM_PROCESSES), ENFORCED, "Landlock signal scope");
 	else
-		r = give_up(
+		r = judge_give_up(
 			c, DIM_PROCESSES, DEGRADED,
 			"no Landlock signal scope: the command could signal the user's processes");
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
@@ -102,8 +101,8 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
 		what = "a backend other than \"local\"";
-	else if (c->plan->engine != ENGINE_NATIVE)
-		what = "an engine other than \"native\"";
+	else if (c->plan->engine == ENGINE_BWRAP)
+		what = "the engine \"bwrap\"";
 	if (what)
 		return err_hint(
 			err,
@@ -116,7 +115,9 @@ int judge_refuse(const struct compiler *c, struct err *err)
 					"ephemeral works with filesystem = \"readonly\" only"),
 				"with %s it would change nothing: leave it out",
 				spec_keys[DIM_FILESYSTEM].choices[spec->filesystem]);
-	return 0;
+	return c->plan->confined && c->plan->engine == ENGINE_LANDLOCK
+		       ? judge_landlock_refuse(c, err)
+		       : 0;
 }
 
 static int report_missing(const struct compiler *c, struct err *err)
@@ -141,7 +142,9 @@ static int report_missing(const struct compiler *c, struct err *err)
 
 int judge(struct compiler *c, struct err *err)
 {
-	if (judge_boundary(c) < 0 || judge_limits(c) < 0)
+	bool bare = c->plan->confined && c->plan->engine == ENGINE_LANDLOCK;
+
+	if ((bare ? judge_landlock(c) : judge_boundary(c)) < 0 || judge_limits(c) < 0)
 		return err_oom(err);
 	return report_missing(c, err);
 }

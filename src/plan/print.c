@@ -16,10 +16,8 @@ static const struct {
 };
 
 static const char *const idmap_names[] = {
-	[IDMAP_NONE] = "none",
-	[IDMAP_SELF] = "self",
-	[IDMAP_RANGE] = "range",
-	[IDMAP_IDENTITY] = "identity",
+	[IDMAP_NONE] = "none",     [IDMAP_SELF] = "self",         [IDMAP_RANGE] = "range",
+	[IDMAP_SWITCH] = "switch", [IDMAP_IDENTITY] = "identity",
 };
 
 static const struct {
@@ -33,6 +31,8 @@ static const struct {
 	{OP_FILE, "file"},
 	{OP_VISIBLE, "visible"},
 	{OP_NESTED, "nested"},
+	{OP_BARE, "bare"},
+	{OP_OFFLINE, "offline"},
 	{OP_DEVICES, "devices"},
 	{OP_FILES, "files"},
 	{OP_SIGNALS, "signals"},

@@ -29,6 +29,9 @@ SHAPES = {
                   'open_tree mount_setattr move_mount fsopen fsconfig fsmount mkdirat fcntl'.split()),
     'whole root': (('--filesystem', 'unrestricted', '--hide', '~/.ssh'),
                    'open_tree mount_setattr move_mount fsopen fsconfig fsmount openat2 pivot_root umount2'.split()),
+    'landlock engine': (('--engine', 'landlock', '--processes', 'visible', '--allow-degraded', 'filesystem'),
+                        'landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl capset seccomp openat2 openat '
+                        'mkdirat flock fstat fchown setsid clone clone3 write'.split()),
 }
 NAMESPACES = ('user', 'mnt', 'pid', 'net', 'ipc', 'uts')
 

@@ -30,13 +30,14 @@ struct sim {
 	const char *preset;      /* NULL: the default one */
 	const char *options[10]; /* "paths_hidden=~/.ssh", "setenv=A=b" */
 	const char *degraded[8]; /* --allow-degraded */
-	const char *facts[8];    /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
-	const char *toolchains;  /* below the home, separated by blanks; NULL: .cargo .local/bin */
-	const char *workspace;   /* NULL: FAKE_WORKSPACE */
-	const char *cwd;         /* NULL: the workspace */
-	const char *home;        /* NULL: FAKE_HOME, or the superuser's; "": unknown */
-	bool root;               /* started by root */
-	uid_t owner;             /* of the workspace, when started by root */
+	const char *facts
+		[8]; /* "file PATH", "absent PATH", "secret PATH", "link PATH REAL"; else a folder */
+	const char *toolchains; /* below the home, separated by blanks; NULL: .cargo .local/bin */
+	const char *workspace;  /* NULL: FAKE_WORKSPACE */
+	const char *cwd;        /* NULL: the workspace */
+	const char *home;       /* NULL: FAKE_HOME, or the superuser's; "": unknown */
+	bool root;              /* started by root */
+	uid_t owner;            /* of the workspace, when started by root */
 	enum fake_host host;
 	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
 	void (*tweak)(struct resolved *resolved); /* what no option can express */
@@ -119,8 +120,9 @@ static inline struct site_path fake_path(const char *const *facts, size_t n, con
 
 		if (strlen(path) != len || strncmp(path, name, len) != 0)
 			continue;
+		at.has_secrets = str_starts(facts[i], "secret ");
 		at.type = str_starts(facts[i], "file ") ? SITE_FILE : SITE_DIR;
-		if (!str_starts(facts[i], "file ")) {
+		if (!at.has_secrets && !str_starts(facts[i], "file ")) {
 			free(at.real);
 			at.real = name[len] ? fake_dup(name + len + 1) : NULL;
 		}
@@ -177,6 +179,7 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	ret->home = fake_dup(fake_home(sim));
 	ret->home_real = fake_dup(fake_home(sim));
 	ret->user_name = fake_dup(sim->root ? "root" : "ana");
+	ret->scratch = fake_dup("/tmp/pale-1000-0123456789abcdef");
 	for (size_t i = 0; i < array_len(fake_env); i++)
 		fake_must(strv_add(&ret->env, fake_env[i]) == 0);
 	fake_site_paths(sim, &spec->paths_readable, ret);

@@ -76,6 +76,18 @@ static int drop_caps(void)
 	return prctl(PR_GET_SECUREBITS) & SECBIT_NOROOT_LOCKED ? PASS : FAIL;
 }
 
+static int clear_caps_without_right(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (geteuid() == 0 && (setresgid(1, 1, 1) < 0 || setresuid(1, 1, 1) < 0))
+		return SKIP;
+	if (confine_clear_caps(NULL) < 0 || syscall(SYS_capget, &header, data) < 0)
+		return FAIL;
+	return data[0].permitted || data[1].permitted ? FAIL : PASS;
+}
+
 static int drop_caps_without_right(void)
 {
 	struct err err = {0};
@@ -104,6 +116,7 @@ int main(void)
 	check(no_new_privs, "no_new_privs is set");
 	check(drop_caps, "every capability is gone from every set");
 	check(drop_caps_without_right, "what cannot be dropped is an error");
+	check(clear_caps_without_right, "what there is to drop can be dropped by anybody");
 	check(fresh_keyring, "a fresh keyring");
 	return tap_done();
 }
