@@ -33,7 +33,8 @@
 
 enum { NEWEST = 450 }; /* set_mempolicy_home_node */
 
-enum { VISIBLE = 1, NESTED = 2, VARIANTS = 4 };
+/* Two bits with namespaces around; two filters of their own without any. */
+enum { VISIBLE = 1, NESTED = 2, BARE = 4, BARE_OFFLINE = 5, VARIANTS };
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -117,6 +118,13 @@ static const struct {
 	{CALL(prlimit64), 0},     {CALL(sched_setscheduler), 0}, {CALL(sched_setparam), 0},
 	{CALL(sched_setattr), 0}, {CALL(sched_setaffinity), 0},  {CALL(setpriority), 1},
 	{CALL(ioprio_set), 1},
+};
+
+/* What a namespace keeps apart: without one, it is the host's. */
+static const int refused_bare[] = {
+	CALL(shmget),     CALL(shmat),   CALL(shmctl),    CALL(semget), CALL(semop),
+	CALL(semtimedop), CALL(semctl),  CALL(msgget),    CALL(msgsnd), CALL(msgrcv),
+	CALL(msgctl),     CALL(mq_open), CALL(mq_unlink),
 };
 
 /* A file that runs as its owner would do so on the host. */
@@ -256,8 +264,10 @@ static const struct sock_filter prologue[] = {
 	IF(JEQ, 0xffffffff, 1, 0),
 	RETURN(ERROR(EPERM)),
 	LOAD(nr),
+};
 
-	/* socket: local, internet, and netlink about routes */
+/* local, internet, and netlink about routes */
+static const struct sock_filter sockets[] = {
 	IF(JEQ, __NR_socket, 1, 0),
 	IF(JEQ, __NR_socketpair, 0, 9),
 	LOAD(args[0]),
@@ -271,6 +281,31 @@ static const struct sock_filter prologue[] = {
 	LOAD(nr),
 };
 
+/* Without namespaces. A pair is one of streams: a datagram can be sent from it
+ * to anybody by name. */
+static const struct sock_filter pairs_bare[] = {
+	IF(JEQ, __NR_socketpair, 0, 8),
+	LOAD(args[0]),
+	IF(JEQ, AF_UNIX, 0, 4),
+	LOAD(args[1]),
+	BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf), /* without SOCK_CLOEXEC and its like */
+	IF(JEQ, SOCK_STREAM, 2, 0),
+	IF(JEQ, SOCK_SEQPACKET, 1, 0),
+	RETURN(ERROR(EPERM)),
+	LOAD(nr),
+};
+
+/* No local sockets: nothing else would keep them from the host's. */
+static const struct sock_filter sockets_bare[] = {
+	IF(JEQ, __NR_socket, 0, 7), LOAD(args[0]), IF(JEQ, AF_INET, 5, 0), IF(JEQ, AF_INET6, 4, 0),
+	IF(JEQ, AF_NETLINK, 0, 2),  LOAD(args[2]), IF(JEQ, 0, 1, 0),       RETURN(ERROR(EPERM)),
+};
+
+static const struct sock_filter sockets_offline[] = {
+	IF(JEQ, __NR_socket, 0, 1),
+	RETURN(ERROR(EPERM)),
+};
+
 static scmp_filter_ctx compile(unsigned variant)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
@@ -280,8 +315,10 @@ static scmp_filter_ctx compile(unsigned variant)
 	REFUSE_ALL(ctx, refused);
 	refuse_terminal(ctx);
 	refuse_modes(ctx);
-	if (variant & VISIBLE)
+	if (variant & VISIBLE || variant >= BARE)
 		refuse_other_pids(ctx);
+	if (variant >= BARE)
+		REFUSE_ALL(ctx, refused_bare);
 	if (!(variant & NESTED)) {
 		REFUSE_ALL(ctx, refused_flat);
 		refuse_namespaces(ctx);
@@ -297,6 +334,8 @@ static void print(const struct sock_filter *code, size_t len)
 		printf("\t{0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf,
 		       code[i].k);
 }
+
+#define PRINT(list) print(list, sizeof(list) / sizeof((list)[0]))
 
 static void print_variant(unsigned variant)
 {
@@ -314,7 +353,15 @@ static void print_variant(unsigned variant)
 	rewind(file);
 	len = fread(code, sizeof(code[0]), sizeof(code) / sizeof(code[0]), file);
 	printf("static const struct sock_filter filter_%u[] = {\n", variant);
-	print(prologue, sizeof(prologue) / sizeof(prologue[0]));
+	PRINT(prologue);
+	if (variant >= BARE)
+		PRINT(pairs_bare);
+	if (variant == BARE)
+		PRINT(sockets_bare);
+	else if (variant == BARE_OFFLINE)
+		PRINT(sockets_offline);
+	else
+		PRINT(sockets);
 	print(code, len);
 	printf("};\n\n");
 	fclose(file);

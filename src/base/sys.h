@@ -15,8 +15,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef LANDLOCK_ACCESS_FS_TRUNCATE
+#define LANDLOCK_ACCESS_FS_TRUNCATE (1ULL << 14)
+#endif
+#ifndef LANDLOCK_ACCESS_FS_IOCTL_DEV
+#define LANDLOCK_ACCESS_FS_IOCTL_DEV (1ULL << 15)
+#endif
 #ifndef LANDLOCK_SCOPE_SIGNAL
-#define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
+#define LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0)
+#define LANDLOCK_SCOPE_SIGNAL               (1ULL << 1)
 #endif
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
@@ -114,6 +121,11 @@ static inline int sys_landlock_create_ruleset(const struct sys_landlock_ruleset 
 					      unsigned flags)
 {
 	return sys_result(syscall(SYS_landlock_create_ruleset, attr, size, flags));
+}
+static inline int sys_landlock_add_rule(int ruleset, const struct landlock_path_beneath_attr *rule)
+{
+	return sys_result(
+		syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0));
 }
 static inline int sys_landlock_restrict_self(int ruleset)
 {

@@ -7,23 +7,29 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "base/cleanup.h"
 #include "base/err.h"
-#include "base/fd.h"
 #include "base/sys.h"
 
-int confine_drop_caps(struct err *err)
+int confine_clear_caps(struct err *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {0};
+
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "clear ambient capabilities");
+	if (syscall(SYS_capset, &header, none) < 0)
+		return err_sys(err, -errno, "drop capabilities");
+	return 0;
+}
+
+int confine_drop_caps(struct err *err)
+{
 	unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 			     SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 			     SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
 
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "lock securebits");
-	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-		return err_sys(err, -errno, "clear ambient capabilities");
 	for (unsigned long cap = 0; cap < 64; cap++) {
 		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0)
 			continue;
@@ -31,9 +37,7 @@ int confine_drop_caps(struct err *err)
 			break; /* past the kernel's last one */
 		return err_sys(err, -errno, "drop capability %lu from the bounding set", cap);
 	}
-	if (syscall(SYS_capset, &header, none) < 0)
-		return err_sys(err, -errno, "drop capabilities");
-	return 0;
+	return confine_clear_caps(err);
 }
 
 bool confine_has_no_caps(void)
@@ -87,19 +91,5 @@ int confine_limit(int resource, uint64_t value, struct err *err)
 		limit.rlim_cur = limit.rlim_max = now.rlim_max;
 	if (setrlimit(resource, &limit) < 0)
 		return err_sys(err, -errno, "lower a limit to %llu", (unsigned long long)value);
-	return 0;
-}
-
-int confine_signal_scope(struct err *err)
-{
-	struct sys_landlock_ruleset attr = {.scoped = LANDLOCK_SCOPE_SIGNAL};
-	_cleanup_(fd_closep) int ruleset = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
-	int r;
-
-	if (ruleset < 0)
-		return err_sys(err, ruleset, "create a Landlock domain for signals");
-	r = sys_landlock_restrict_self(ruleset);
-	if (r < 0)
-		return err_sys(err, r, "enter the Landlock domain for signals");
 	return 0;
 }

@@ -17,16 +17,21 @@ int confine_drop_caps(struct err *err);
 /* Is every set empty, the bounding set included, with no_new_privs? Nothing can
  * bring one back then. */
 bool confine_has_no_caps(void);
+/* The same without the right to touch the bounding set: what no_new_privs keeps
+ * from being of use anyway. */
+int confine_clear_caps(struct err *err);
 int confine_no_new_privs(struct err *err);
 /* The caller's keys are out of reach from here on. */
 int confine_fresh_keyring(struct err *err);
 int confine_no_core(struct err *err);
 /* Lower RESOURCE of setrlimit(2), soft and hard. */
 int confine_limit(int resource, uint64_t value, struct err *err);
-/* The filter of refused system calls. VARIANT: the bits below. Needs
- * no_new_privs. */
-enum { SECCOMP_VISIBLE = 1, SECCOMP_NESTED = 2 };
+/* The filter of refused system calls. VARIANT: the first two are bits; the others
+ * are for a process without namespaces. Needs no_new_privs. */
+enum {
+	SECCOMP_VISIBLE = 1,
+	SECCOMP_NESTED = 2,
+	SECCOMP_BARE = 4,         /* visible, no unix sockets, no System V IPC */
+	SECCOMP_BARE_OFFLINE = 5, /* no sockets at all, but pairs */
+};
 int confine_seccomp(unsigned variant, struct err *err);
-/* Landlock: signals reach only processes of this sandbox. Needs no_new_privs,
- * or CAP_SYS_ADMIN in the user namespace. */
-int confine_signal_scope(struct err *err);

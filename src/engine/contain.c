@@ -15,12 +15,14 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "confine/landlock.h"
 #include "engine/cgroup.h"
 #include "engine/mount.h"
 #include "engine/net.h"
 #include "engine/terminal.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
+#include "warden/allow.h"
 #include "warden/protocol.h"
 #include "warden/step.h"
 #include "warden/warden.h"
@@ -76,7 +78,8 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return 0;
 }
 
-static int apply(struct builder *b, const struct op *op, struct err *err)
+static int apply(struct builder *b, const struct landlock *landlock, const struct op *op,
+		 struct err *err)
 {
 	switch ((int)op->kind) {
 	case OP_LIMIT_USERNS:
@@ -90,7 +93,8 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 			return err_sys(err, -errno, "set the host name");
 		return 0;
 	default:
-		return step_is_known(op->kind) ? step_apply(op, err) : builder_apply(b, op, err);
+		return step_is_known(op->kind) ? step_apply(op, landlock, err)
+					       : builder_apply(b, op, err);
 	}
 }
 
@@ -116,15 +120,17 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 }
 
 static int apply_all(const struct plan *plan, const struct terminal *terminal,
-		     struct warden_job *job, struct err *err)
+		     struct landlock *landlock, struct warden_job *job, struct err *err)
 {
 	struct builder builder;
 	mode_t mask = umask(0);
-	int r = has_op(plan, OP_PIVOT) ? 0 : open_terminal(terminal, job, err);
+	int r = allow_begin(plan->ops, plan->ops_len, landlock, err);
 
+	if (r == 0 && !has_op(plan, OP_PIVOT))
+		r = open_terminal(terminal, job, err);
 	builder_init(&builder, plan->idmap == IDMAP_RANGE ? CHANNEL : -1);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
-		r = apply(&builder, &plan->ops[i], err);
+		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
 			r = open_terminal(terminal, job, err);
 	}
@@ -166,8 +172,8 @@ static int leave_group(struct err *err)
 	return setsid() < 0 ? err_sys(err, -errno, "leave the supervisor's session") : 0;
 }
 
-static int story(const struct plan *plan, const struct terminal *terminal, struct warden_job *job,
-		 struct err *err)
+static int story(const struct plan *plan, const struct terminal *terminal,
+		 struct landlock *landlock, struct warden_job *job, struct err *err)
 {
 	int r = leave_group(err);
 
@@ -176,7 +182,7 @@ static int story(const struct plan *plan, const struct terminal *terminal, struc
 	if (r == 0)
 		r = detach_mounts(plan, err);
 	if (r == 0)
-		r = apply_all(plan, terminal, job, err);
+		r = apply_all(plan, terminal, landlock, job, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
@@ -188,8 +194,8 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		       const struct cgroup *cgroup, const struct terminal *terminal)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
+	struct landlock landlock = LANDLOCK_NONE;
 	struct warden_job job = {
-		.signal_scope = has_op(plan, OP_SIGNAL_SCOPE),
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
@@ -202,8 +208,10 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}
-	if (story(plan, terminal, &job, &failed.err) == 0)
+	if (story(plan, terminal, &landlock, &job, &failed.err) == 0) {
+		job.landlock = landlock.ruleset >= 0 ? &landlock : NULL;
 		warden_run(&job);
+	}
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);
 }

@@ -24,6 +24,7 @@
 #include "engine/loop.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
+#include "engine/scratch.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -49,6 +50,7 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
+	int scratch; /* -1: none */
 	uint64_t started_ns;
 	bool asked_to_end, timed_out;
 	bool ended;       /* the warden has, and with it everything inside */
@@ -373,6 +375,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .signals = -1,
 			       .err = err,
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
+			       .scratch = -1,
 			       .started_ns = clock_mono_ns()};
 	int r;
 
@@ -386,6 +389,10 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 		r = bwrap_prepare(plan, &s.streams.inner, &s.bwrap, err);
 	if (r == 0)
 		r = limiter_open(&s.limiter, plan, err);
+	if (r == 0) {
+		s.scratch = scratch_make(plan, err);
+		r = s.scratch < 0 && s.scratch != -EBADF ? s.scratch : 0;
+	}
 	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
@@ -394,6 +401,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 		kill_run(&s);
 	if (s.warden > 0)
 		collect(&s, ret);
+	scratch_remove(plan, s.scratch);
 	if (s.warden > 0)
 		take_report(&s);
 	ret->output_dropped = streams_release(&s.streams);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/securebits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,6 +48,7 @@ static void format_map(const struct plan *plan, unsigned id, char *map, size_t s
 			snprintf(map, size, "0 %u %u\n%u %u 1\n", plan->range_base, RANGE, id,
 				 plan->range_base + RANGE);
 		return;
+	case IDMAP_SWITCH:
 	case IDMAP_NONE:
 		break;
 	}
@@ -123,6 +126,12 @@ int userns_enter(const struct plan *plan, int channel, struct err *err)
 		if (proc < 0)
 			return err_sys(err, -errno, "open /proc/self");
 		return write_maps(plan, proc, err);
+	}
+	if (plan->idmap == IDMAP_SWITCH) {
+		/* So that the bounding set can still be emptied afterwards. */
+		if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) < 0)
+			return err_sys(err, -errno, "keep capabilities for a while");
+		return become(plan, err);
 	}
 	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_MAPS)
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no id maps");
@@ -220,7 +229,7 @@ int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *
 	_cleanup_(fd_closep) int proc = -1;
 	int r;
 
-	if (plan->idmap == IDMAP_NONE || plan->idmap == IDMAP_SELF)
+	if (plan->idmap != IDMAP_RANGE && plan->idmap != IDMAP_IDENTITY)
 		return 0;
 	proc = open_proc(child, err);
 	if (proc < 0)

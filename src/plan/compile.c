@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "plan/compiler.h"
+#include "plan/domain.h"
 #include "plan/environ.h"
 #include "plan/host.h"
 #include "plan/layout.h"
@@ -33,6 +34,20 @@ static void choose_engine(struct compiler *c)
 	c->plan->engine = c->host->bwrap ? ENGINE_BWRAP : ENGINE_LANDLOCK;
 }
 
+/* Without a user namespace root can only become somebody else, and stays root
+ * where there is nobody else to be. */
+static void choose_bare_ids(struct compiler *c)
+{
+	struct plan *plan = c->plan;
+
+	plan->idmap = IDMAP_NONE;
+	if (c->host->uid != 0 || c->site->workspace_uid == 0 || layout_writes_root(c->spec))
+		return;
+	plan->idmap = IDMAP_SWITCH;
+	plan->uid = c->site->workspace_uid;
+	plan->gid = c->site->workspace_gid;
+}
+
 static void choose_ids(struct compiler *c)
 {
 	struct plan *plan = c->plan;
@@ -41,6 +56,8 @@ static void choose_ids(struct compiler *c)
 	plan->gid = c->host->gid;
 	if (!plan->confined) {
 		plan->idmap = IDMAP_NONE;
+	} else if (plan->engine == ENGINE_LANDLOCK) {
+		choose_bare_ids(c);
 	} else if (c->host->uid != 0) {
 		plan->idmap = IDMAP_SELF;
 	} else if (plan->engine == ENGINE_BWRAP) {
@@ -62,7 +79,7 @@ static void choose_namespaces(struct compiler *c)
 {
 	struct plan *plan = c->plan;
 
-	if (!plan->confined)
+	if (!plan->confined || plan->engine == ENGINE_LANDLOCK)
 		return;
 	plan->namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS;
 	if (c->spec->processes == PROCESSES_ISOLATED)
@@ -71,8 +88,10 @@ static void choose_namespaces(struct compiler *c)
 		plan->namespaces |= CLONE_NEWNET;
 }
 
-static unsigned seccomp_flags(const struct spec *spec)
+static unsigned seccomp_flags(const struct plan *plan, const struct spec *spec)
 {
+	if (plan->engine == ENGINE_LANDLOCK)
+		return OP_BARE | (spec->network == NETWORK_NONE ? OP_OFFLINE : 0);
 	return (spec->processes == PROCESSES_VISIBLE ? OP_VISIBLE : 0) |
 	       (spec->nested ? OP_NESTED : 0);
 }
@@ -85,7 +104,7 @@ static int add_confinement(struct compiler *c)
 
 	if (plan->namespaces & CLONE_NEWNET)
 		r = plan_add(plan, OP_LOOPBACK, NULL, NULL, 0);
-	if (r == 0)
+	if (r == 0 && plan->namespaces & CLONE_NEWUTS)
 		r = plan_add(plan, OP_HOSTNAME, "pale", NULL, 0);
 	if (r == 0)
 		r = plan_add(plan, OP_KEYRING, NULL, NULL, 0);
@@ -94,14 +113,14 @@ static int add_confinement(struct compiler *c)
 	if (r == 0)
 		r = limits_emit(c);
 	if (r == 0)
-		r = plan_add(plan, OP_DROP_CAPS, NULL, NULL, 0);
+		r = plan_add(plan, OP_DROP_CAPS, NULL, NULL,
+			     plan->namespaces || c->host->uid == 0 ? 0 : OP_BARE);
 	if (r == 0)
 		r = plan_add(plan, OP_NO_NEW_PRIVS, NULL, NULL, 0);
 	if (r == 0)
-		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(c->spec));
-	if (r == 0 && c->spec->processes == PROCESSES_VISIBLE &&
-	    c->host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
-		r = plan_add(plan, OP_SIGNAL_SCOPE, NULL, NULL, 0);
+		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(plan, c->spec));
+	if (r == 0 && domain_flags(c->spec, c->host))
+		r = plan_add(plan, OP_LANDLOCK, NULL, NULL, domain_flags(c->spec, c->host));
 	return r;
 }
 

@@ -31,3 +31,7 @@ int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, cons
 /* The verdicts of the limits, and what holds them. 0 or -ENOMEM. */
 int limits_compile(struct compiler *c);
 int limits_emit(struct compiler *c); /* the operations that they take */
+
+/* Of the engine without namespaces. */
+int judge_landlock_refuse(const struct compiler *c, struct err *err);
+int judge_landlock(struct compiler *c); /* 0 or -ENOMEM */

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "plan/host.h"
+#include "plan/layout.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
 
@@ -140,6 +141,17 @@ static int put_identity(struct strv *env, const struct git_identity *git)
 	return r;
 }
 
+static int put_places(struct plan *plan, const struct spec *spec, const struct site *site)
+{
+	int r = site->home ? put_pair(&plan->env, "HOME", site->home) : 0;
+
+	if (r == 0)
+		r = put_pair(&plan->env, "PWD", plan->cwd);
+	if (r == 0 && plan->engine == ENGINE_LANDLOCK && !layout_writes_root(spec))
+		r = put_pair(&plan->env, "TMPDIR", site->scratch);
+	return r;
+}
+
 int environ_compile(struct plan *plan, const struct resolved *resolved, const struct site *site)
 {
 	int r = 0;
@@ -151,10 +163,8 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 		if (equals && passes(&resolved->spec, name, (size_t)(equals - name)))
 			r = put(&plan->env, name);
 	}
-	if (r == 0 && plan->confined && site->home)
-		r = put_pair(&plan->env, "HOME", site->home);
 	if (r == 0 && plan->confined)
-		r = put_pair(&plan->env, "PWD", plan->cwd);
+		r = put_places(plan, &resolved->spec, site);
 	if (r == 0 && plan->confined)
 		r = put_identity(&plan->env, &site->git);
 	if (r == 0 && !has(&plan->env, "PATH"))

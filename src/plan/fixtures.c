@@ -111,7 +111,7 @@ static int add_cgroup_view(struct plan *plan)
 	const struct limits *limits = &plan->limits;
 	int r;
 
-	if (limits->site.rung == RUNG_WATCHDOG ||
+	if (plan->engine != ENGINE_NATIVE || limits->site.rung == RUNG_WATCHDOG ||
 	    (limits->memory == UINT64_MAX && limits->pids == UINT64_MAX))
 		return 0;
 	if (limits->site.rung != RUNG_CGROUP1)

@@ -21,7 +21,11 @@ struct user;
 struct workspace;
 struct spec;
 
-enum { LANDLOCK_SIGNAL_ABI = 6 }; /* signals can be kept inside a domain */
+enum {
+	LANDLOCK_REFER_ABI = 2, /* files can be moved between folders in a domain */
+	LANDLOCK_TRUNCATE_ABI = 3,
+	LANDLOCK_SIGNAL_ABI = 6, /* signals and abstract sockets can be kept inside one */
+};
 
 #define MACHINE_ID "/etc/machine-id"
 
@@ -56,6 +60,7 @@ struct site_path {
 	char *real; /* symlink-free; NULL when absent */
 	enum site_type type;
 	struct file_id id;
+	bool has_secrets; /* a toolchain with credentials in it */
 };
 
 /* Where the run takes place. */
@@ -80,6 +85,7 @@ struct site {
 		char *src; /* where it is kept */
 	} * caches;
 	size_t caches_len;
+	char *scratch;           /* a name for temporary files that nobody has yet */
 	struct git_identity git; /* who the user is to git */
 	struct strv env;         /* the caller's environment */
 };

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "plan/compiler.h"
+#include "plan/domain.h"
 #include "plan/host.h"
 #include "plan/layout.h"
 #include "plan/op.h"
@@ -19,6 +20,21 @@ int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, cons
 	return strv_add(&c->missing, dim_name(dim));
 }
 
+static const char *files_by(const struct compiler *c)
+{
+	if (c->spec->filesystem == FILESYSTEM_UNRESTRICTED)
+		return "unrestricted";
+	return domain_flags(c->spec, c->host) & OP_FILES ? "mounts, Landlock" : "mounts";
+}
+
+static const char *nested_by(const struct compiler *c)
+{
+	if (!c->spec->nested)
+		return "limit on user namespaces";
+	/* Who is in a domain that is about files cannot mount. */
+	return c->host->landlock_abi ? "unrestricted, and no Landlock for files" : "unrestricted";
+}
+
 static int judge_boundary(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -27,8 +43,7 @@ static int judge_boundary(struct compiler *c)
 
 	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED,
 		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
-	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED,
-		     spec->filesystem == FILESYSTEM_UNRESTRICTED ? "unrestricted" : "mounts");
+	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));
 	if (spec->paths_hidden.len || c->site->ignored.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	if (spec->caches.len)
@@ -58,8 +73,7 @@ static int judge_boundary(struct compiler *c)
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
 		     spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
 	if (plan->confined)
-		plan_verdict(plan, dim_name(DIM_NESTED), ENFORCED,
-			     spec->nested ? "unrestricted" : "limit on user namespaces");
+		plan_verdict(plan, dim_name(DIM_NESTED), ENFORCED, nested_by(c));
 	return r;
 }
 
@@ -101,8 +115,6 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
 		what = "a backend other than \"local\"";
-	else if (c->plan->engine == ENGINE_LANDLOCK)
-		what = "the engine \"landlock\"";
 	if (what)
 		return err_hint(
 			err,
@@ -115,7 +127,11 @@ int judge_refuse(const struct compiler *c, struct err *err)
 					"ephemeral works with filesystem = \"readonly\" only"),
 				"with %s it would change nothing: leave it out",
 				spec_keys[DIM_FILESYSTEM].choices[spec->filesystem]);
-	return c->plan->engine == ENGINE_BWRAP ? refuse_bwrap(c, err) : 0;
+	if (c->plan->engine == ENGINE_BWRAP)
+		return refuse_bwrap(c, err);
+	return c->plan->confined && c->plan->engine == ENGINE_LANDLOCK
+		       ? judge_landlock_refuse(c, err)
+		       : 0;
 }
 
 static int report_missing(const struct compiler *c, struct err *err)
@@ -139,7 +155,8 @@ static int report_missing(const struct compiler *c, struct err *err)
 
 int judge(struct compiler *c, struct err *err)
 {
-	int r = judge_boundary(c);
+	bool bare = c->plan->confined && c->plan->engine == ENGINE_LANDLOCK;
+	int r = bare ? judge_landlock(c) : judge_boundary(c);
 
 	if (r == 0)
 		r = limits_compile(c);

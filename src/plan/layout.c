@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "plan/domain.h"
 #include "plan/fixtures.h"
 #include "plan/host.h"
 #include "plan/op.h"
@@ -27,6 +28,7 @@ struct layout {
 	const struct site *site;
 	bool whole_root; /* the host's "/" is the root */
 	bool write_root;
+	bool bare;          /* no mounts: what is allowed is a list of rules */
 	struct strv hidden; /* existing paths, without links, none below another */
 	struct places places;
 	struct strv hides, pins; /* as seen inside */
@@ -174,7 +176,7 @@ static int add_resolver(struct layout *l)
 /* Something that the policy shows is not replaced by an empty folder. */
 static int add_private(struct layout *l, const char *path, mode_t mode)
 {
-	if (places_show(&l->places, path))
+	if (l->bare || places_show(&l->places, path))
 		return 0;
 	return places_add(&l->places,
 			  (struct place){.dst = path, .mode = mode, .access = ACCESS_PRIVATE});
@@ -192,12 +194,17 @@ static int add_home(struct layout *l)
 	/* As another user, bwrap cannot reach what is in root's home. */
 	if (l->plan->engine == ENGINE_BWRAP && l->host->uid != l->plan->uid)
 		return add_private(l, site->home_real, 0700);
-	for (size_t i = 0; i < site->toolchains_len && r == 0; i++)
-		r = places_add(&l->places, (struct place){.dst = site->toolchains[i].path,
-							  .src = site->toolchains[i].real,
-							  .id = site->toolchains[i].id,
-							  .access = ACCESS_READ,
-							  .flags = OP_IDMAP});
+	for (size_t i = 0; i < site->toolchains_len && r == 0; i++) {
+		const struct site_path *at = &site->toolchains[i];
+
+		/* Without mounts, what is secret in it could not be covered. */
+		if (!l->bare || !at->has_secrets)
+			r = places_add(&l->places, (struct place){.dst = at->path,
+								  .src = at->real,
+								  .id = at->id,
+								  .access = ACCESS_READ,
+								  .flags = OP_IDMAP});
+	}
 	return r < 0 ? r : add_private(l, site->home_real, 0700);
 }
 
@@ -462,6 +469,34 @@ static int emit_hidden(struct layout *l)
 	return r < 0 ? r : hide_toolchain_secrets(l);
 }
 
+/* A rule opens everything below: nothing there can be hidden. */
+static int check_bare(const struct layout *l, struct err *err)
+{
+	const char *path = l->hides.len ? l->hides.items[0] : NULL;
+
+	for (size_t i = 0; i < l->site->toolchains_len && !path; i++) {
+		const struct site_path *at = &l->site->toolchains[i];
+		const struct place *place = places_at(&l->places, at->path);
+
+		if (at->has_secrets && place && str_eq(place->dst, at->path))
+			path = at->path;
+	}
+	if (!path)
+		return 0;
+	return err_hint(err,
+			err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+				"engine \"landlock\" cannot hide what is below an open folder: %s",
+				path),
+			"use --engine native, or open only what lies beside it");
+}
+
+static int emit_bare(struct layout *l)
+{
+	int r = choose_cwd(l);
+
+	return r < 0 ? r : domain_compile_bare(l->plan, &l->places, l->site->scratch);
+}
+
 static int emit(struct layout *l)
 {
 	const struct fixtures fixtures = {.whole_root = l->whole_root,
@@ -482,7 +517,11 @@ static int emit(struct layout *l)
 		r = emit_alias(l, l->site->home, l->site->home_real);
 	if (r == 0)
 		r = emit_hidden(l);
-	return r < 0 ? r : fixtures_end(l->plan, &fixtures);
+	if (r == 0)
+		r = fixtures_end(l->plan, &fixtures);
+	if (r == 0 && domain_flags(l->spec, l->host) & OP_FILES)
+		r = domain_compile(l->plan, &l->places);
+	return r;
 }
 
 /* An overlay that lies below something writable would throw nothing away. */
@@ -504,6 +543,7 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	struct layout l = {.plan = plan, .spec = spec, .host = host, .site = site};
 	int r;
 
+	l.bare = plan->engine == ENGINE_LANDLOCK;
 	l.write_root = layout_writes_root(spec);
 	l.whole_root = l.write_root || strv_has(&spec->paths_readable, "/");
 	r = collect_hidden(&l, err);
@@ -517,7 +557,9 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 		r = err_oom(err);
 	if (r == 0)
 		r = check_own(&l, err);
-	if (r == 0 && emit(&l) < 0)
+	if (r == 0 && l.bare)
+		r = check_bare(&l, err);
+	if (r == 0 && (l.bare ? emit_bare(&l) : emit(&l)) < 0)
 		r = err_oom(err);
 	places_release(&l.places);
 	strv_release(&l.hidden);

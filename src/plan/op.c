@@ -35,7 +35,9 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_DROP_CAPS] = "drop-caps",
 	[OP_NO_NEW_PRIVS] = "no-new-privs",
 	[OP_SECCOMP] = "seccomp",
-	[OP_SIGNAL_SCOPE] = "signal-scope",
+	[OP_SCRATCH] = "scratch",
+	[OP_ALLOW] = "allow",
+	[OP_LANDLOCK] = "landlock",
 };
 /* clang-format on */
 

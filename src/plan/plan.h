@@ -48,19 +48,27 @@ enum op_kind {
 	OP_LIMIT_FILE,   /* no file grows beyond `size` bytes */
 	OP_DROP_CAPS,    /* every capability, for good */
 	OP_NO_NEW_PRIVS,
-	OP_SECCOMP,      /* refuse system calls that no program in here needs */
-	OP_SIGNAL_SCOPE, /* signals reach the sandbox's own processes only */
+	OP_SECCOMP,  /* refuse system calls that no program in here needs */
+	OP_SCRATCH,  /* `dst` on the host, made for this run and removed after it */
+	OP_ALLOW,    /* Landlock: `dst` and what is below can be read, or written */
+	OP_LANDLOCK, /* enter its domain: the command alone, as the last step */
 	OP_KIND_COUNT_,
 };
 
 enum {
 	OP_RDONLY = 1 << 0,
 	OP_NOEXEC = 1 << 1,
-	OP_IDMAP = 1 << 2,    /* from a user's tree: id-mapped when started by root */
-	OP_OPTIONAL = 1 << 3, /* skipped when it does not exist */
-	OP_FILE = 1 << 4,     /* `src` is no folder: the mount point is a file */
-	OP_VISIBLE = 1 << 5,  /* seccomp: processes of others can be seen */
-	OP_NESTED = 1 << 6,   /* seccomp: namespaces inside are allowed */
+	OP_IDMAP = 1 << 2,     /* from a user's tree: id-mapped when started by root */
+	OP_OPTIONAL = 1 << 3,  /* skipped when it does not exist */
+	OP_FILE = 1 << 4,      /* `src` is no folder: the mount point is a file */
+	OP_VISIBLE = 1 << 5,   /* seccomp: processes of others can be seen */
+	OP_NESTED = 1 << 6,    /* seccomp: namespaces inside are allowed */
+	OP_BARE = 1 << 7,      /* seccomp, drop-caps: without namespaces */
+	OP_OFFLINE = 1 << 8,   /* seccomp: no sockets */
+	OP_DEVICES = 1 << 9,   /* allow: requests to devices, too */
+	OP_FILES = 1 << 10,    /* landlock: files take a rule */
+	OP_SIGNALS = 1 << 11,  /* landlock: signals stay inside */
+	OP_ABSTRACT = 1 << 12, /* landlock: abstract unix sockets are those made inside */
 };
 
 struct op {
@@ -88,6 +96,7 @@ enum idmap {
 	IDMAP_NONE,     /* no user namespace */
 	IDMAP_SELF,     /* the caller's uid and gid, nothing else */
 	IDMAP_RANGE,    /* 0 BASE 65536, user trees id-mapped: started by root */
+	IDMAP_SWITCH,   /* no user namespace, but the workspace owner's ids: started by root */
 	IDMAP_IDENTITY, /* every id is itself: root with the whole filesystem */
 };
 

@@ -16,19 +16,27 @@ static const struct {
 };
 
 static const char *const idmap_names[] = {
-	[IDMAP_NONE] = "none",
-	[IDMAP_SELF] = "self",
-	[IDMAP_RANGE] = "range",
-	[IDMAP_IDENTITY] = "identity",
+	[IDMAP_NONE] = "none",     [IDMAP_SELF] = "self",         [IDMAP_RANGE] = "range",
+	[IDMAP_SWITCH] = "switch", [IDMAP_IDENTITY] = "identity",
 };
 
 static const struct {
 	unsigned flag;
 	const char *name;
 } flags[] = {
-	{OP_RDONLY, "ro"},         {OP_NOEXEC, "noexec"}, {OP_IDMAP, "idmap"},
-	{OP_OPTIONAL, "optional"}, {OP_FILE, "file"},     {OP_VISIBLE, "visible"},
+	{OP_RDONLY, "ro"},
+	{OP_NOEXEC, "noexec"},
+	{OP_IDMAP, "idmap"},
+	{OP_OPTIONAL, "optional"},
+	{OP_FILE, "file"},
+	{OP_VISIBLE, "visible"},
 	{OP_NESTED, "nested"},
+	{OP_BARE, "bare"},
+	{OP_OFFLINE, "offline"},
+	{OP_DEVICES, "devices"},
+	{OP_FILES, "files"},
+	{OP_SIGNALS, "signals"},
+	{OP_ABSTRACT, "abstract-sockets"},
 };
 
 static bool shows_flag(const struct plan *plan, unsigned flag)

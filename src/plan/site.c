@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -219,6 +222,19 @@ static void drop_disguised(struct site *site)
 	site->toolchains_len--;
 }
 
+static bool has_secrets(int home, const struct toolchain *toolchain)
+{
+	for (size_t i = 0; toolchain->secrets && toolchain->secrets[i]; i++) {
+		char name[256];
+		struct stat st;
+
+		snprintf(name, sizeof(name), "%s/%s", toolchain->path, toolchain->secrets[i]);
+		if (fstatat(home, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int add_toolchains(struct site *site, struct err *err)
 {
 	_cleanup_(fd_closep) int home = -1;
@@ -244,9 +260,21 @@ static int add_toolchains(struct site *site, struct err *err)
 			     FOLLOW_ANYWHERE, err);
 		if (r < 0)
 			return r;
+		site->toolchains[site->toolchains_len - 1].has_secrets = has_secrets(home, t);
 		drop_disguised(site);
 	}
 	return 0;
+}
+
+/* In /tmp, because whoever the command is can get there. */
+static int name_scratch(struct site *site, struct err *err)
+{
+	unsigned long long chance;
+
+	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+		return err_sys(err, -errno, "getrandom");
+	site->scratch = str_printf("/tmp/pale-%u-%016llx", geteuid(), chance);
+	return site->scratch ? 0 : err_oom(err);
 }
 
 static int fill(struct site *site, const struct spec *spec, const struct user *user,
@@ -286,6 +314,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 		r = add_own(site, user, err);
 	if (r == 0)
 		r = add_toolchains(site, err);
+	if (r == 0)
+		r = name_scratch(site, err);
 	return r;
 }
 
@@ -363,6 +393,7 @@ void site_release(struct site *site)
 	free(site->home);
 	free(site->home_real);
 	free(site->user_name);
+	free(site->scratch);
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);
 	strv_release(&site->ignored);

@@ -40,6 +40,8 @@ static int put_steps(const struct plan *plan, struct str *out)
 			r = put_number(out, plan->ops[i].flags);
 		if (r == 0)
 			r = put_number(out, plan->ops[i].size);
+		if (r == 0)
+			r = put(out, plan->ops[i].dst ? plan->ops[i].dst : "");
 	}
 	return r;
 }
@@ -104,16 +106,21 @@ static bool take_step(struct reader *reader, struct job *job)
 	struct op *step = &job->steps[job->steps_len];
 	const char *name = take_word(reader);
 	unsigned long long flags, size;
+	char *dst;
 
 	if (!name || !take_number(reader, ~0U, &flags) || !take_number(reader, UINT64_MAX, &size))
+		return false;
+	dst = take_word(reader);
+	if (!dst)
 		return false;
 	for (int kind = 0; kind < OP_KIND_COUNT_; kind++) {
 		if (!step_is_known((enum op_kind)kind) ||
 		    strcmp(op_name((enum op_kind)kind), name) != 0)
 			continue;
-		*step = (struct op){
-			.kind = (enum op_kind)kind, .flags = (unsigned)flags, .size = size};
-		job->signal_scope |= step->kind == OP_SIGNAL_SCOPE;
+		*step = (struct op){.kind = (enum op_kind)kind,
+				    .flags = (unsigned)flags,
+				    .size = size,
+				    .dst = dst};
 		job->steps_len++;
 		return true;
 	}

@@ -17,11 +17,10 @@
 
 struct err;
 
-enum { JOB_STEPS_MAX = 16, JOB_SIZE_MAX = 16 << 20 };
+enum { JOB_STEPS_MAX = 256, JOB_SIZE_MAX = 16 << 20 };
 
 struct job {
 	bool owns_pidns;
-	bool signal_scope;
 	char *cwd;
 	struct op steps[JOB_STEPS_MAX];
 	size_t steps_len;

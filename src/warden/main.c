@@ -13,7 +13,9 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "confine/confine.h"
+#include "confine/landlock.h"
 #include "result/result.h"
+#include "warden/allow.h"
 #include "warden/job.h"
 #include "warden/protocol.h"
 #include "warden/step.h"
@@ -53,11 +55,11 @@ static int place_fds(const int fds[WARDEN_FDS], struct err *err)
 
 /* Who built the sandbox may have taken the capabilities, and with them the
  * right to drop any. */
-static int apply(const struct op *step, struct err *err)
+static int apply(const struct op *step, const struct landlock *landlock, struct err *err)
 {
 	if (step->kind == OP_DROP_CAPS && confine_has_no_caps())
 		return 0;
-	return step_apply(step, err);
+	return step_apply(step, landlock, err);
 }
 
 /* With a pid namespace our end is everybody's. Without one somebody has to end
@@ -71,12 +73,12 @@ static int die_with_parent(const struct job *job, struct err *err)
 	return 0;
 }
 
-static int story(const struct job *job, struct err *err)
+static int story(const struct job *job, struct landlock *landlock, struct err *err)
 {
-	int r = 0;
+	int r = allow_begin(job->steps, job->steps_len, landlock, err);
 
 	for (size_t i = 0; i < job->steps_len && r == 0; i++)
-		r = apply(&job->steps[i], err);
+		r = apply(&job->steps[i], landlock, err);
 	if (r == 0 && chdir(job->cwd) < 0)
 		r = err_sys(err, -errno, "enter %s", job->cwd);
 	return r < 0 ? r : die_with_parent(job, err);
@@ -92,6 +94,7 @@ static int read_job(int fd, struct str *text, struct job *ret, struct err *err)
 int warden_main(int argc, char *const *args)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
+	struct landlock landlock = LANDLOCK_NONE;
 	struct str text = {0};
 	struct job job;
 	int fds[WARDEN_FDS];
@@ -103,13 +106,14 @@ int warden_main(int argc, char *const *args)
 		(void)warden_send_report(fds[0], &failed);
 		_exit(1);
 	}
-	if (story(&job, &failed.err) == 0)
-		warden_run(&(struct warden_job){.argv = job.argv,
-						.env = job.env,
-						.owns_pidns = job.owns_pidns,
-						.signal_scope = job.signal_scope,
-						.channel = CHANNEL,
-						.terminal = -1});
+	if (story(&job, &landlock, &failed.err) == 0)
+		warden_run(
+			&(struct warden_job){.argv = job.argv,
+					     .env = job.env,
+					     .owns_pidns = job.owns_pidns,
+					     .landlock = landlock.ruleset >= 0 ? &landlock : NULL,
+					     .channel = CHANNEL,
+					     .terminal = -1});
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);
 }

@@ -5,15 +5,24 @@
 
 #include "base/err.h"
 #include "confine/confine.h"
+#include "warden/allow.h"
 
 bool step_is_known(enum op_kind kind)
 {
 	return kind == OP_KEYRING || kind == OP_NO_CORE || kind == OP_LIMIT_PIDS ||
 	       kind == OP_LIMIT_FILE || kind == OP_DROP_CAPS || kind == OP_NO_NEW_PRIVS ||
-	       kind == OP_SECCOMP || kind == OP_SIGNAL_SCOPE;
+	       kind == OP_SECCOMP || kind == OP_ALLOW || kind == OP_LANDLOCK || kind == OP_SCRATCH;
 }
 
-int step_apply(const struct op *op, struct err *err)
+static unsigned seccomp_variant(const struct op *op)
+{
+	if (op->flags & OP_BARE)
+		return op->flags & OP_OFFLINE ? SECCOMP_BARE_OFFLINE : SECCOMP_BARE;
+	return (op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
+	       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0);
+}
+
+int step_apply(const struct op *op, const struct landlock *landlock, struct err *err)
 {
 	switch ((int)op->kind) {
 	case OP_KEYRING:
@@ -25,14 +34,15 @@ int step_apply(const struct op *op, struct err *err)
 	case OP_LIMIT_FILE:
 		return confine_limit(RLIMIT_FSIZE, op->size, err);
 	case OP_DROP_CAPS:
-		return confine_drop_caps(err);
+		return op->flags & OP_BARE ? confine_clear_caps(err) : confine_drop_caps(err);
 	case OP_NO_NEW_PRIVS:
 		return confine_no_new_privs(err);
 	case OP_SECCOMP:
-		return confine_seccomp((op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
-					       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0),
-				       err);
-	case OP_SIGNAL_SCOPE:
+		return confine_seccomp(seccomp_variant(op), err);
+	case OP_ALLOW:
+		return allow_apply(landlock, op, err);
+	case OP_LANDLOCK: /* entered by the command alone */
+	case OP_SCRATCH:  /* the supervisor did */
 		return 0;
 	default:
 		BUG("no step of a process");

@@ -6,8 +6,9 @@
 #include "plan/plan.h"
 
 struct err;
+struct landlock;
 
 bool step_is_known(enum op_kind kind);
-/* Do it, for good. OP_SIGNAL_SCOPE does nothing here: it is the command's alone,
- * and warden_run() sees to it. */
-int step_apply(const struct op *op, struct err *err);
+/* Do it, for good; rules go to LANDLOCK. Entering that domain is the command's
+ * alone, and warden_run() sees to it. */
+int step_apply(const struct op *op, const struct landlock *landlock, struct err *err);

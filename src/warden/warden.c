@@ -15,7 +15,7 @@
 
 #include "base/fd.h"
 #include "base/sys.h"
-#include "confine/confine.h"
+#include "confine/landlock.h"
 #include "warden/exec.h"
 #include "warden/protocol.h"
 #include "warden/tree.h"
@@ -52,8 +52,8 @@ static int prepare_child(const struct warden_job *job, struct err *err)
 		return r;
 	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "die with the parent");
-	if (job->signal_scope) {
-		r = confine_signal_scope(err);
+	if (job->landlock) {
+		r = landlock_enter(job->landlock, err);
 		if (r < 0)
 			return r;
 	}

@@ -9,13 +9,15 @@
 #pragma once
 #include <stdbool.h>
 
+struct landlock;
+
 struct warden_job {
 	char *const *argv;
 	char *const *env;
-	bool owns_pidns;   /* its end is everybody's end */
-	bool signal_scope; /* the command may signal nobody but its own, the warden included */
-	int channel;       /* to the supervisor; see protocol.h */
-	int terminal;      /* becomes the controlling one of the command's session; or -1 */
+	bool owns_pidns;                 /* its end is everybody's end */
+	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
+	int channel;                     /* to the supervisor; see protocol.h */
+	int terminal; /* becomes the controlling one of the command's session; or -1 */
 };
 
 _Noreturn void warden_run(const struct warden_job *job);

@@ -18,17 +18,20 @@ from live import *
 CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmount pivot_root umount2 prctl capset '
          'setresuid setresgid setgroups openat2 openat open mkdirat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
-         'setsid clone landlock_create_ruleset landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
+         'setsid clone landlock_create_ruleset landlock_add_rule landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
          'readlink readlinkat rt_sigaction rt_sigprocmask poll').split()
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
     'visible': (('--processes', 'visible'),
-                'prctl capset open_tree mount_setattr move_mount landlock_create_ruleset landlock_restrict_self write setsid'.split()),
+                'prctl capset open_tree mount_setattr move_mount landlock_create_ruleset landlock_add_rule landlock_restrict_self write setsid'.split()),
     'ephemeral': (('--filesystem', 'readonly', '--ephemeral'),
                   'open_tree mount_setattr move_mount fsopen fsconfig fsmount mkdirat fcntl'.split()),
     'whole root': (('--filesystem', 'unrestricted', '--hide', '~/.ssh'),
                    'open_tree mount_setattr move_mount fsopen fsconfig fsmount openat2 pivot_root umount2'.split()),
+    'landlock engine': (('--engine', 'landlock', '--processes', 'visible', '--allow-degraded', 'filesystem'),
+                        'landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl capset seccomp openat2 openat '
+                        'mkdirat flock fstat fchown setsid clone clone3 write'.split()),
 }
 NAMESPACES = ('user', 'mnt', 'pid', 'net', 'ipc', 'uts')
 

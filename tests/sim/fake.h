@@ -124,8 +124,9 @@ static inline struct site_path fake_path(const char *const *facts, size_t n, con
 
 		if (strlen(path) != len || strncmp(path, name, len) != 0)
 			continue;
+		at.has_secrets = str_starts(facts[i], "secret ");
 		at.type = str_starts(facts[i], "file ") ? SITE_FILE : SITE_DIR;
-		if (!str_starts(facts[i], "file ")) {
+		if (!at.has_secrets && !str_starts(facts[i], "file ")) {
 			free(at.real);
 			at.real = name[len] ? fake_dup(name + len + 1) : NULL;
 		}
@@ -182,6 +183,7 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	ret->home = fake_dup(fake_home(sim));
 	ret->home_real = fake_dup(fake_home(sim));
 	ret->user_name = fake_dup(sim->root ? "root" : "ana");
+	ret->scratch = fake_dup("/tmp/pale-1000-0123456789abcdef");
 	for (size_t i = 0; i < array_len(fake_env); i++)
 		fake_must(strv_add(&ret->env, fake_env[i]) == 0);
 	fake_site_paths(sim, &spec->paths_readable, ret);

@@ -261,13 +261,47 @@ static bool law_confinement(const struct trial *t, char note[512])
 	const struct plan *plan = t->plan;
 	size_t n = plan->ops_len;
 
-	n -= n > 0 && plan->ops[n - 1].kind == OP_SIGNAL_SCOPE;
+	n -= n > 0 && plan->ops[n - 1].kind == OP_LANDLOCK;
 	if (n < 3 || plan->ops[n - 1].kind != OP_SECCOMP ||
 	    plan->ops[n - 2].kind != OP_NO_NEW_PRIVS || plan->ops[n - 3].kind != OP_DROP_CAPS)
 		return LAW_BROKEN("does not end in drop-caps, no-new-privs, seccomp");
 	if (t->spec->processes == PROCESSES_VISIBLE && n == plan->ops_len &&
 	    !(t->resolved->allow_degraded & DIM_BIT(DIM_PROCESSES)))
 		return LAW_BROKEN("visible processes without a signal scope");
+	return true;
+}
+
+static inline bool law_may_write(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_ALLOW && !(plan->ops[i].flags & OP_RDONLY) &&
+		    path_covers(plan->ops[i].dst, path))
+			return true;
+	return false;
+}
+
+/* The second layer says the same as the mounts, and is made while paths can
+ * still be opened: the filter refuses that. */
+static bool law_domain(const struct trial *t, char note[512])
+{
+	bool pivot = false, sealed = false;
+
+	for (size_t i = 0; i < t->plan->ops_len; i++) {
+		const struct op *op = &t->plan->ops[i];
+
+		pivot = pivot || op->kind == OP_PIVOT;
+		sealed = sealed || op->kind == OP_SECCOMP;
+		if (op->kind != OP_ALLOW)
+			continue;
+		if (!pivot || sealed)
+			return LAW_BROKEN("allow %s at the wrong time", op->dst);
+		if (!(op->flags & OP_RDONLY) && view_at(t->plan, i, op->dst).sight == SIGHT_READ)
+			return LAW_BROKEN("allow %s, which is read-only", op->dst);
+	}
+	for (const char *const *path = t->universe; *path; path++)
+		if (view_at(t->plan, t->plan->ops_len, *path).sight >= SIGHT_OVERLAY &&
+		    !law_may_write(t->plan, *path))
+			return LAW_BROKEN("%s is writable but not allowed", *path);
 	return true;
 }
 
@@ -291,8 +325,9 @@ static bool law_cwd(const struct trial *t, char note[512])
 
 static bool law_may_pass(const struct trial *t, const char *pair)
 {
-	static const char *const always[] = {
-		"PATH=", "HOME=", "PWD=", "USER=", "LANG=", "LC_", "TERM=", "EDITOR="};
+	static const char *const always[] = {"PATH=", "HOME=",   "PWD=",
+					     "USER=", "LANG=",   "LC_",
+					     "TERM=", "EDITOR=", "TMPDIR=/tmp/pale-"};
 
 	for (size_t i = 0; i < array_len(always); i++)
 		if (str_starts(pair, always[i]))
@@ -329,7 +364,67 @@ static const struct law laws[] = {
 	{"the grade is no better than what can be reached", law_grade},
 	{"the root is read-only and entered after all mounts", law_root},
 	{"capabilities and privileges go last", law_confinement},
+	{"what is mounted writable is writable to Landlock, and nothing else", law_domain},
 	{"the namespaces are those of the spec", law_namespaces},
 	{"the working folder exists inside", law_cwd},
 	{"no variable is passed on that the spec does not name", law_environment},
+};
+
+/* -- Without namespaces ------------------------------------------------- */
+
+static inline enum sight law_bare_sight(const struct plan *plan, const char *path)
+{
+	enum sight sight = SIGHT_NOTHING;
+
+	for (size_t i = 0; i < plan->ops_len; i++) {
+		const struct op *op = &plan->ops[i];
+		enum sight here = op->flags & OP_RDONLY ? SIGHT_READ : SIGHT_WRITE;
+
+		if (op->kind == OP_ALLOW && path_covers(op->dst, path) && here > sight)
+			sight = here;
+	}
+	return sight;
+}
+
+static bool law_bare_rules(const struct trial *t, char note[512])
+{
+	for (const char *const *path = t->universe; *path; path++) {
+		enum sight asked = law_asked(t, LAW_ALL_RULES, *path);
+		enum sight got = law_bare_sight(t->plan, *path);
+
+		if (got != SIGHT_NOTHING && asked == SIGHT_HIDDEN)
+			return LAW_BROKEN("%s is hidden and yet open", *path);
+		if (got != SIGHT_NOTHING && asked == SIGHT_NOTHING && !law_is_common(t, *path))
+			return LAW_BROKEN("%s is open", *path);
+		if (got == SIGHT_WRITE && asked != SIGHT_WRITE)
+			return LAW_BROKEN("%s is writable", *path);
+		if (asked > SIGHT_HIDDEN && got < asked && !law_is_secret(*path))
+			return LAW_BROKEN("%s is not open as asked", *path);
+	}
+	return true;
+}
+
+static bool law_bare_shape(const struct trial *t, char note[512])
+{
+	const struct plan *plan = t->plan;
+	size_t n = plan->ops_len;
+
+	if (plan->namespaces || (plan->idmap != IDMAP_NONE && plan->idmap != IDMAP_SWITCH))
+		return LAW_BROKEN("namespaces, or a map of ids");
+	for (size_t i = 0; i < n; i++)
+		if (plan->ops[i].kind <= OP_HOSTNAME)
+			return LAW_BROKEN("%s without a namespace", op_name(plan->ops[i].kind));
+	if (n < 4 || plan->ops[n - 1].kind != OP_LANDLOCK || plan->ops[n - 2].kind != OP_SECCOMP ||
+	    plan->ops[n - 3].kind != OP_NO_NEW_PRIVS || plan->ops[n - 4].kind != OP_DROP_CAPS)
+		return LAW_BROKEN("does not end in drop-caps, no-new-privs, seccomp, landlock");
+	if (!(plan->ops[n - 1].flags & OP_FILES) || !(plan->ops[n - 2].flags & OP_BARE) ||
+	    !(plan->ops[n - 2].flags & OP_OFFLINE) != (t->spec->network != NETWORK_NONE))
+		return LAW_BROKEN("a domain or a filter of another kind");
+	return true;
+}
+
+static const struct law laws_bare[] = {
+	{"landlock: the rules open what the spec opens, and nothing else", law_bare_rules},
+	{"landlock: no namespaces, the filter for that, and a domain", law_bare_shape},
+	{"landlock: no variable is passed on that the spec does not name", law_environment},
 };

@@ -102,5 +102,6 @@ int main(void)
 	CHECK(cases_sites);
 	CHECK(cases_environment);
 	CHECK(cases_refused);
+	CHECK(cases_landlock);
 	return tap_done();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seccomp filters, judged without a kernel: bpf.h runs each of the four
+ * The seccomp filters, judged without a kernel: bpf.h runs each of the six
  * programs over calls that never happen. What they should say is
  * written down here a second time, not taken from the generator.
  */
@@ -35,8 +35,10 @@
 enum { VARIANTS = sizeof(filters) / sizeof(filters[0]) };
 
 /* Sets of variants: bit V stands for filters[V]. */
-enum { ALL = 0xf, ISOLATED = 0x5, VISIBLE = 0xa, FLAT = 0x3, NESTED = 0xc };
-static const char *const variant_names[] = {"isolated", "visible", "nested", "visible nested"};
+enum { ALL = 0x3f, ISOLATED = 0x5, VISIBLE = 0x3a, FLAT = 0x33, NESTED = 0xc };
+enum { SPACED = 0xf, BARE = 0x30, ONLINE = 0x10, OFFLINE = 0x20 }; /* with namespaces or without */
+static const char *const variant_names[] = {"isolated",       "visible", "nested",
+					    "visible nested", "bare",    "bare offline"};
 
 #define ERROR(error) (SECCOMP_RET_ERRNO | (error))
 #define ALLOWED      SECCOMP_RET_ALLOW
@@ -116,6 +118,13 @@ static const struct call refused_visible[] = {
 	CALL(move_pages),
 };
 
+/* What only a namespace keeps from being the host's. */
+static const struct call refused_bare[] = {
+	CALL(shmget), CALL(shmat), CALL(shmctl), CALL(semget), CALL(semop), CALL(semtimedop),
+	CALL(semctl), CALL(msgget), CALL(msgsnd), CALL(msgrcv), CALL(msgctl), CALL(mq_open),
+	CALL(mq_unlink),
+};
+
 /* What ordinary programs cannot do without. */
 static const struct call ordinary[] = {
 	CALL(read), CALL(write), CALL(close), CALL(fstat), CALL(lseek), CALL(mmap),
@@ -139,7 +148,7 @@ static const struct call ordinary[] = {
 	CALL(times), CALL(sysinfo), CALL(prctl), CALL(capget), CALL(getxattr), CALL(setxattr),
 	CALL(connect), CALL(bind), CALL(listen), CALL(accept4), CALL(sendmsg), CALL(recvmsg),
 	CALL(sendto), CALL(recvfrom), CALL(setsockopt), CALL(getsockopt), CALL(shutdown),
-	CALL(shmget), CALL(semget), CALL(msgget), CALL(mq_open), CALL(pidfd_open),
+	CALL(pidfd_open),
 	CALL(pidfd_send_signal), CALL(seccomp), CALL(landlock_create_ruleset),
 	CALL(landlock_add_rule), CALL(landlock_restrict_self), CALL(rt_sigqueueinfo),
 	CALL(getpriority), CALL(sched_getscheduler), CALL(ioprio_get),
@@ -173,6 +182,7 @@ static void whole(const struct call *calls, size_t len, unsigned variants, uint3
 		tap_ok(good, "%s is %s%s", calls[i].name, want == ALLOWED ? "allowed" : "refused",
 		       variants == ALL    ? ""
 		       : variants == FLAT ? " unless nested"
+		       : variants == BARE ? " without namespaces"
 					  : " when visible");
 		if (variants != ALL)
 			tap_ok(twin, "twin: %s is allowed else", calls[i].name);
@@ -200,7 +210,8 @@ static void test_nothing_else(void)
 
 		if (is_listed(refused, LEN(refused), nr) || is_listed(special, LEN(special), nr) ||
 		    is_listed(refused_flat, LEN(refused_flat), nr) ||
-		    is_listed(refused_visible, LEN(refused_visible), nr))
+		    is_listed(refused_visible, LEN(refused_visible), nr) ||
+		    is_listed(refused_bare, LEN(refused_bare), nr))
 			continue;
 		others++;
 		snprintf(name, sizeof(name), "call %ld", nr);
@@ -336,29 +347,52 @@ static void test_sockets(void)
 		bool net = family == AF_UNIX || family == AF_INET || family == AF_INET6;
 		uint32_t want = net || family == AF_NETLINK ? ALLOWED : REFUSED;
 
-		tap_ok(SAY(ALL, want, socket, family, SOCK_STREAM, 0) &&
-			       SAY(ALL, want, socket, family | HIGH, SOCK_STREAM | HIGH, HIGH) &&
-			       SAY(ALL, net ? ALLOWED : REFUSED, socket, family, SOCK_RAW, 6),
+		tap_ok(SAY(SPACED, want, socket, family, SOCK_STREAM, 0) &&
+			       SAY(SPACED, want, socket, family | HIGH, SOCK_STREAM | HIGH, HIGH) &&
+			       SAY(SPACED, net ? ALLOWED : REFUSED, socket, family, SOCK_RAW, 6),
 		       "sockets of family %u are %s", family,
 		       want == ALLOWED ? "allowed" : "refused");
 	}
 	/* It makes sockets too: TIPC has pairs, and any family's module gets loaded. */
-	tap_ok(SAY(ALL, ALLOWED, socketpair, AF_UNIX, SOCK_STREAM), "pairs of AF_UNIX are allowed");
-	tap_ok(SAY(ALL, REFUSED, socketpair, AF_TIPC, SOCK_STREAM), "pairs of AF_TIPC are refused");
-	tap_ok(SAY(ALL, REFUSED, socketpair, AF_VSOCK, SOCK_STREAM), "and those of AF_VSOCK");
+	tap_ok(SAY(SPACED, ALLOWED, socketpair, AF_UNIX, SOCK_STREAM),
+	       "pairs of AF_UNIX are allowed");
+	tap_ok(SAY(SPACED, REFUSED, socketpair, AF_TIPC, SOCK_STREAM),
+	       "pairs of AF_TIPC are refused");
+	tap_ok(SAY(SPACED, REFUSED, socketpair, AF_VSOCK, SOCK_STREAM), "and those of AF_VSOCK");
 }
 
 static void test_netlink(void)
 {
 	bool good = true;
 
-	tap_ok(SAY(ALL, ALLOWED, socket, AF_NETLINK, SOCK_RAW, 0) &&
-		       SAY(ALL, ALLOWED, socket, AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, HIGH),
+	tap_ok(SAY(SPACED, ALLOWED, socket, AF_NETLINK, SOCK_RAW, 0) &&
+		       SAY(SPACED, ALLOWED, socket, AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, HIGH),
 	       "netlink about routes is allowed");
 	for (unsigned protocol = 1; protocol <= 64; protocol++)
-		good &= SAY(ALL, REFUSED, socket, AF_NETLINK, SOCK_RAW, protocol) &&
-			SAY(ALL, REFUSED, socket, AF_NETLINK | HIGH, SOCK_RAW, protocol | HIGH);
+		good &= SAY(SPACED, REFUSED, socket, AF_NETLINK, SOCK_RAW, protocol) &&
+			SAY(SPACED, REFUSED, socket, AF_NETLINK | HIGH, SOCK_RAW, protocol | HIGH);
 	tap_ok(good, "netlink about anything else is refused");
+}
+
+static void test_sockets_bare(void)
+{
+	bool good = SAY(ONLINE, REFUSED, socket, AF_NETLINK, SOCK_RAW, 9 | HIGH), pairs = true;
+
+	for (unsigned family = 0; family <= 50; family++) {
+		bool net = family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+
+		good &= SAY(ONLINE, net ? ALLOWED : REFUSED, socket, family | HIGH, HIGH, HIGH) &&
+			SAY(OFFLINE, REFUSED, socket, family | HIGH, SOCK_DGRAM | HIGH, HIGH);
+	}
+	tap_ok(good, "bare: no local sockets; offline: none at all");
+	for (unsigned type = 0; type <= 15; type++) {
+		uint32_t want = type == SOCK_STREAM || type == SOCK_SEQPACKET ? ALLOWED : REFUSED;
+
+		pairs &= SAY(BARE, want, socketpair, AF_UNIX, type | SOCK_CLOEXEC | HIGH) &&
+			 SAY(BARE, REFUSED, socketpair, AF_TIPC, type) &&
+			 SAY(SPACED, ALLOWED, socketpair, AF_UNIX, type);
+	}
+	tap_ok(pairs, "bare: pairs are of streams and packets; a datagram could go to anybody");
 }
 
 static void test_personality(void)
@@ -543,19 +577,21 @@ static void test_shape(void)
 
 int main(void)
 {
-	tap_ok(VARIANTS == 4, "there are four filters");
+	tap_ok(VARIANTS == 6, "there are six filters");
 	test_shape();
 	test_architectures();
 	test_numbers();
 	whole(refused, LEN(refused), ALL, REFUSED);
 	whole(refused_flat, LEN(refused_flat), FLAT, REFUSED);
 	whole(refused_visible, LEN(refused_visible), VISIBLE, REFUSED);
+	whole(refused_bare, LEN(refused_bare), BARE, REFUSED);
 	whole(ordinary, LEN(ordinary), ALL, ALLOWED);
 	test_nothing_else();
 	test_namespaces();
 	test_no_namespaces();
 	test_terminal();
 	test_sockets();
+	test_sockets_bare();
 	test_netlink();
 	test_personality();
 	test_modes();

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "confine/landlock.h"
+
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/sys.h"
+
+#define READS                                                                                      \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+/* Those that a rule for a single file may have. */
+#define OF_FILES                                                                                   \
+	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |                               \
+	 LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE |                             \
+	 LANDLOCK_ACCESS_FS_IOCTL_DEV)
+
+/* What each version added to the one before. */
+static const uint64_t added[] = {
+	[1] = READS | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
+	      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+	      LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+	      LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+	      LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM,
+	[2] = LANDLOCK_ACCESS_FS_REFER,
+	[3] = LANDLOCK_ACCESS_FS_TRUNCATE,
+	[4] = 0, /* the network */
+	[5] = LANDLOCK_ACCESS_FS_IOCTL_DEV,
+	[6] = 0, /* scopes */
+	[7] = 0, /* the log */
+};
+
+int landlock_abi(void)
+{
+	int abi = sys_landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi < 0 ? 0 : abi;
+}
+
+uint64_t landlock_rights(int abi)
+{
+	uint64_t rights = 0;
+
+	for (int i = 1; i <= abi && i < (int)array_len(added); i++)
+		rights |= added[i];
+	return rights;
+}
+
+int landlock_init(struct landlock *landlock, unsigned about, struct err *err)
+{
+	struct sys_landlock_ruleset attr = {0};
+	int ruleset;
+
+	if (about & LANDLOCK_FILES)
+		attr.handled_access_fs = landlock_rights(landlock_abi());
+	if (about & LANDLOCK_SIGNALS)
+		attr.scoped |= LANDLOCK_SCOPE_SIGNAL;
+	if (about & LANDLOCK_ABSTRACT)
+		attr.scoped |= LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET;
+	ruleset = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
+	if (ruleset < 0)
+		return err_sys(err, ruleset, "create a Landlock domain");
+	*landlock = (struct landlock){.ruleset = ruleset, .handled = attr.handled_access_fs};
+	return 0;
+}
+
+void landlock_release(struct landlock *landlock)
+{
+	landlock->ruleset = fd_close(landlock->ruleset);
+}
+
+static int add_rule(const struct landlock *landlock, int fd, uint64_t rights)
+{
+	struct landlock_path_beneath_attr rule = {.allowed_access = rights & landlock->handled,
+						  .parent_fd = fd};
+
+	/* A rule that opens nothing is refused by the kernel, and not needed. */
+	return rule.allowed_access ? sys_landlock_add_rule(landlock->ruleset, &rule) : 0;
+}
+
+int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, struct err *err)
+{
+	uint64_t rights = READS;
+	int r;
+
+	if (flags & ALLOW_WRITE)
+		rights = landlock->handled & ~LANDLOCK_ACCESS_FS_IOCTL_DEV;
+	if (flags & ALLOW_DEVICES)
+		rights |= LANDLOCK_ACCESS_FS_IOCTL_DEV;
+	if (flags & ALLOW_FILE)
+		rights &= OF_FILES;
+	r = add_rule(landlock, fd, rights);
+	return r < 0 ? err_sys(err, r, "add a Landlock rule") : 0;
+}
+
+/* A rule for the very file: what it is called and where it lies is no matter.
+ * Pipes, sockets and memory files lie nowhere, and need none. */
+static int allow_again(const struct landlock *landlock, int fd, struct err *err)
+{
+	int mode = fcntl(fd, F_GETFL), r;
+	uint64_t rights = 0;
+	struct stat st;
+
+	if (mode < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "descriptor %d", fd);
+	if (mode & O_PATH || S_ISDIR(st.st_mode))
+		return 0;
+	mode &= O_ACCMODE;
+	if (mode == O_RDONLY || mode == O_RDWR)
+		rights |= LANDLOCK_ACCESS_FS_READ_FILE;
+	if (mode == O_WRONLY || mode == O_RDWR)
+		rights |= LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_TRUNCATE;
+	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+		rights |= LANDLOCK_ACCESS_FS_IOCTL_DEV;
+	r = add_rule(landlock, fd, rights);
+	return r < 0 && r != -EBADFD ? err_sys(err, r, "Landlock rule for descriptor %d", fd) : 0;
+}
+
+int landlock_enter(const struct landlock *landlock, struct err *err)
+{
+	int r = 0;
+
+	for (int fd = 0; fd <= 2 && r == 0; fd++)
+		r = allow_again(landlock, fd, err);
+	if (r < 0)
+		return r;
+	r = sys_landlock_restrict_self(landlock->ruleset);
+	return r < 0 ? err_sys(err, r, "enter the Landlock domain") : 0;
+}

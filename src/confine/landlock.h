@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * landlock - a domain that a process enters for good, with all it starts.
+ *
+ * Files can be reached as far as a rule opens them, whatever the mounts say;
+ * signals and abstract unix sockets reach only who is in the domain. The set of
+ * rules is a descriptor: made by whoever can still open paths, entered later by
+ * the command's process alone. Allocation-free.
+ */
+#pragma once
+#include <stdint.h>
+
+struct err;
+
+struct landlock {
+	int ruleset;      /* -1: none */
+	uint64_t handled; /* rights on files that need a rule; 0: files are free */
+};
+#define LANDLOCK_NONE ((struct landlock){.ruleset = -1})
+
+/* What a domain is about. */
+enum {
+	LANDLOCK_FILES = 1 << 0,
+	LANDLOCK_SIGNALS = 1 << 1,  /* ABI 6 */
+	LANDLOCK_ABSTRACT = 1 << 2, /* ABI 6 */
+};
+
+/* What a rule opens, beyond reading and executing. */
+enum {
+	ALLOW_WRITE = 1 << 0,   /* everything else that can be done to files */
+	ALLOW_DEVICES = 1 << 1, /* ioctl() on devices */
+	ALLOW_FILE = 1 << 2,    /* it is no folder */
+};
+
+/* The version of the running kernel's Landlock; 0: none. */
+int landlock_abi(void);
+/* All rights on files that this version knows. */
+uint64_t landlock_rights(int abi);
+
+/* A set without rules. -EOPNOTSUPP: this kernel has no such scope. */
+int landlock_init(struct landlock *landlock, unsigned about, struct err *err);
+void landlock_release(struct landlock *landlock);
+/* Open what FD, which may be O_PATH, refers to and everything below. */
+int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, struct err *err);
+/* Descriptors 0, 1 and 2 can be reopened by /proc/self/fd in the direction that
+ * they were opened in, wherever they are. Then enter. Needs no_new_privs, or
+ * CAP_SYS_ADMIN in the user namespace. */
+int landlock_enter(const struct landlock *landlock, struct err *err);

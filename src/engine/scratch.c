@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "plan/plan.h"
+
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static const char *scratch_path(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_SCRATCH)
+			return plan->ops[i].dst;
+	return NULL;
+}
+
+static bool is_dots(const char *name)
+{
+	return str_eq(name, ".") || str_eq(name, "..");
+}
+
+/* Folders may have no permissions. Root needs none, and must not change those of
+ * what somebody could put in the place of a folder. */
+static int open_dir(int at, const char *name)
+{
+	int fd = openat(at, name, DIR_FLAGS);
+
+	if (fd >= 0 || errno != EACCES || geteuid() == 0)
+		return fd < 0 ? -errno : fd;
+	if (fchmodat(at, name, 0700, 0) < 0)
+		return -errno;
+	fd = openat(at, name, DIR_FLAGS);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Remove the files of FD, and move its folders up into TOP: so a tree of any
+ * depth needs neither stack nor descriptors. */
+static bool empty_into(int top, int fd, unsigned *serial)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *entry;
+	bool all = true;
+
+	if (!dir) {
+		fd_close(fd);
+		return false;
+	}
+	if (geteuid() != 0)
+		(void)fchmod(dirfd(dir), 0700);
+	while ((entry = readdir(dir))) {
+		char name[32];
+
+		if (is_dots(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
+		    unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) == 0)
+			continue;
+		do {
+			snprintf(name, sizeof(name), ".%u", (*serial)++);
+		} while (faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+		all &= renameat(dirfd(dir), entry->d_name, top, name) == 0;
+	}
+	closedir(dir);
+	return all;
+}
+
+/* One pass over TOP. False when nothing more can be done. */
+static bool sweep(int top, unsigned *serial, bool *ret_empty)
+{
+	int copy = openat(top, ".", DIR_FLAGS);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	bool moved = false;
+	struct dirent *entry;
+
+	*ret_empty = dir != NULL;
+	while (dir && (entry = readdir(dir))) {
+		int fd;
+
+		if (is_dots(entry->d_name) || unlinkat(top, entry->d_name, 0) == 0)
+			continue;
+		fd = open_dir(top, entry->d_name);
+		if (fd >= 0 && empty_into(top, fd, serial))
+			moved |= unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0;
+		*ret_empty = false;
+	}
+	if (dir)
+		closedir(dir);
+	return moved;
+}
+
+static void remove_locked(int parent, const char *name, int fd)
+{
+	unsigned serial = 0;
+	bool empty = false;
+
+	if (geteuid() != 0)
+		(void)fchmod(fd, 0700);
+	while (sweep(fd, &serial, &empty) && !empty)
+		;
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static bool is_ours(const struct plan *plan, int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == plan->uid);
+}
+
+/* What others of this user left: folders of that name that nobody has locked. */
+static void remove_stale(const struct plan *plan, int parent, const char *own)
+{
+	size_t prefix = (size_t)(strrchr(own, '-') - own) + 1;
+	int copy = openat(parent, ".", DIR_FLAGS);
+	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		_cleanup_(fd_closep) int fd = -1;
+
+		if (strncmp(entry->d_name, own, prefix) != 0 || str_eq(entry->d_name, own))
+			continue;
+		fd = open_dir(parent, entry->d_name);
+		if (fd >= 0 && is_ours(plan, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			remove_locked(parent, entry->d_name, fd);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int open_parent(const char *path, const char **ret_name)
+{
+	char parent[64];
+	int fd;
+
+	*ret_name = strrchr(path, '/') + 1;
+	snprintf(parent, sizeof(parent), "%.*s", (int)(*ret_name - path - 1), path);
+	fd = open(parent, DIR_FLAGS);
+	return fd < 0 ? -errno : fd;
+}
+
+static int make_locked(const struct plan *plan, int parent, const char *name)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat st;
+
+	if (mkdirat(parent, name, 0700) < 0)
+		return -errno;
+	fd = openat(parent, name, DIR_FLAGS);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_nlink == 0) /* taken for a left-over in between */
+		return -EAGAIN;
+	if (st.st_uid != geteuid())
+		return -EPERM;
+	if (plan->idmap == IDMAP_SWITCH && fchown(fd, plan->uid, plan->gid) < 0)
+		return -errno;
+	return take_fd(fd);
+}
+
+int scratch_make(const struct plan *plan, struct err *err)
+{
+	const char *name, *path = scratch_path(plan);
+	_cleanup_(fd_closep) int parent = -1;
+	int fd;
+
+	if (!path)
+		return -EBADF;
+	parent = open_parent(path, &name);
+	if (parent < 0)
+		return err_sys(err, parent, "a place for temporary files");
+	remove_stale(plan, parent, name);
+	fd = make_locked(plan, parent, name);
+	return fd < 0 ? err_sys(err, fd, "make %s for temporary files", path) : fd;
+}
+
+void scratch_remove(const struct plan *plan, int fd)
+{
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+
+	if (fd < 0)
+		return;
+	parent = open_parent(scratch_path(plan), &name);
+	if (parent >= 0)
+		remove_locked(parent, name, fd);
+	fd_close(fd);
+}
