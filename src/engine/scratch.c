@@ -150,14 +150,11 @@ static int open_parent(const char *path, const char **ret_name)
 	return fd < 0 ? -errno : fd;
 }
 
-static int make_locked(const struct plan *plan, int parent, const char *name)
+static int take_new(const struct plan *plan, int parent, const char *name)
 {
-	_cleanup_(fd_closep) int fd = -1;
+	_cleanup_(fd_closep) int fd = openat(parent, name, DIR_FLAGS);
 	struct stat st;
 
-	if (mkdirat(parent, name, 0700) < 0)
-		return -errno;
-	fd = openat(parent, name, DIR_FLAGS);
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (st.st_nlink == 0) /* taken for a left-over in between */
@@ -167,6 +164,18 @@ static int make_locked(const struct plan *plan, int parent, const char *name)
 	if (plan->idmap == IDMAP_SWITCH && fchown(fd, plan->uid, plan->gid) < 0)
 		return -errno;
 	return take_fd(fd);
+}
+
+static int make_locked(const struct plan *plan, int parent, const char *name)
+{
+	int fd;
+
+	if (mkdirat(parent, name, 0700) < 0)
+		return -errno;
+	fd = take_new(plan, parent, name);
+	if (fd < 0)
+		(void)unlinkat(parent, name, AT_REMOVEDIR);
+	return fd;
 }
 
 int scratch_make(const struct plan *plan, struct err *err)
