@@ -194,6 +194,16 @@ static void on_deadline(void *data, short revents)
 	s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
 }
 
+/* Whoever asked for the run is gone, or wants it gone. */
+static void on_hangup(void *data, short revents)
+{
+	struct supervisor *s = data;
+
+	(void)revents;
+	loop_remove(&s->loop, s->stdio->lifeline);
+	kill_run(s);
+}
+
 static void on_end(void *data, short revents)
 {
 	struct supervisor *s = data;
@@ -208,6 +218,8 @@ static void watch(struct supervisor *s)
 {
 	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
 	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);
+	if (s->stdio->lifeline)
+		loop_add(&s->loop, s->stdio->lifeline, POLLRDHUP, on_hangup, s);
 	if (s->plan->timeout_ms != UINT64_MAX) {
 		s->deadline = (struct loop_timer){.at_ns = s->started_ns +
 							   s->plan->timeout_ms * 1000000,
