@@ -224,7 +224,7 @@ PALE_API int pale_spawn(struct pale_context *context, const struct pale_spec *sp
 			const struct pale_request *request, struct pale_run **ret_run,
 			struct pale_error *error);
 /* A descriptor for poll(2): readable once the run has ended. It belongs to the
- * run; neither read nor close it. -1 after the end was seen. */
+ * run; neither read nor close it. */
 PALE_API int pale_run_fd(const struct pale_run *run);
 /* Wait for the end, at most TIMEOUT_MS milliseconds: -ETIMEDOUT, and the run goes
  * on. 0: it has ended, and what is below can be asked; again and again. */
