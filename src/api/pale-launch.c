@@ -218,7 +218,9 @@ int launch(const struct pale_context *context, const struct spec *spec,
 	r = spawn(&passed, context->program, request->cwd, argv.items, env, &pid);
 	if (r < 0)
 		return explain_spawn(context->program, request->cwd, r, err);
-	*ret = (struct job){.pid = pid, .pidfd = open_child(pid), .fd = take_fd(passed.lifeline)};
+	ret->pid = pid;
+	ret->pidfd = open_child(pid);
+	ret->fd = take_fd(passed.lifeline);
 	return 0;
 }
 

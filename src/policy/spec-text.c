@@ -120,7 +120,7 @@ static int apply_doc(struct draft *draft, struct toml *doc, struct err *err)
 {
 	const struct config text = {.files[LAYER_USER] = {.path = (char *)TEXT_NAME, .doc = doc}};
 	const struct toml_value *base = toml_get(toml_root(doc), "base");
-	const struct config *config = draft->config;
+	struct draft own;
 	int r;
 
 	r = draft_apply_preset(draft, base ? base->string.bytes : "readonly", NULL, TEXT_NAME, err);
@@ -132,9 +132,10 @@ static int apply_doc(struct draft *draft, struct toml *doc, struct err *err)
 		if (limit)
 			*limit = SPEC_UNLIMITED;
 	}
-	draft->config = &text;
-	r = draft_apply_table(draft, (const char *const[]){NULL}, LAYER_SYSTEM, err);
-	draft->config = config;
+	own = *draft;
+	own.config = &text;
+	r = draft_apply_table(&own, (const char *const[]){NULL}, LAYER_SYSTEM, err);
+	draft->own = own.own;
 	return r;
 }
 

@@ -149,8 +149,8 @@ static void test_errors(void)
 	pale_spec_new(NULL, &spec, NULL);
 	pale_spec_text(spec, &before, NULL);
 	memset(&error, 0xff, sizeof(error));
-	tap_ok(pale_spec_set(spec, "netwrok", "none", &error) == -EINVAL, "an unknown key");
-	tap_ok(strstr(error.message, "netwrok") && strstr(error.hint, "network") &&
+	tap_ok(pale_spec_set(spec, "netwark", "none", &error) == -EINVAL, "an unknown key");
+	tap_ok(strstr(error.message, "netwark") && strstr(error.hint, "network") &&
 		       error.code == PALE_CODE_USAGE && error.errnum == EINVAL &&
 		       !error.reserved[0] && !error.reserved[sizeof(error.reserved) - 1],
 	       "the error is filled, with a hint: %s", error.hint);
@@ -165,7 +165,7 @@ static void test_errors(void)
 	tap_eq_str(after, before, "the spec is as it was");
 	free(before);
 	free(after);
-	tap_ok(pale_spec_from_preset(NULL, "buidl", &none, &error) == -EINVAL && !none &&
+	tap_ok(pale_spec_from_preset(NULL, "buildx", &none, &error) == -EINVAL && !none &&
 		       strstr(error.hint, "build"),
 	       "an unknown preset: %s", error.hint);
 	tap_ok(pale_spec_from_toml(NULL, "network = \"none\"\nnetwrk = 1\n", &none, &error) ==
