@@ -110,12 +110,14 @@ static void verb_leak(void)
 {
 	struct pollfd hangup;
 	struct pale_run *run;
-	int p[2];
+	int p[2], high;
 
-	if (pipe(p) < 0)
+	/* Not where pale's own would take its place. */
+	if (pipe2(p, O_CLOEXEC) < 0 || (high = fcntl(p[1], F_DUPFD, 50)) < 0)
 		exit(1);
-	run = spawn();
 	close(p[1]);
+	run = spawn();
+	close(high);
 	hangup = (struct pollfd){.fd = p[0], .events = POLLIN};
 	printf("closed=%d\n", poll(&hangup, 1, 800) == 1 && hangup.revents & POLLHUP);
 	finish(run);
