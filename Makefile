@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: MIT
 #
-# pale: two programs out of one tree.
+# pale: two programs and a library out of one tree.
 #
 #   build/pale         the run path: musl, static, no library
 #   build/pale-verbs   every other verb: glibc, static, jansson
+#   build/libpale.*    specs, and runs through `pale`, for programs
 #
 # Sources are found by folder, so a new file needs no line here. Each flavour of
-# objects has its own folder: build/musl, build/glibc, build/asan, build/fuzz.
-# `make help` lists the targets.
+# objects has its own folder in build/. `make help` lists the targets.
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
-DESTDIR ?=
-SHARE    = $(DESTDIR)$(PREFIX)/share
-TESTS   ?=
-BENCH_FLAGS  ?=
 FUZZ_SECONDS ?= 60
 
 CC      := gcc
 MUSL_CC := musl-gcc
-CLANG   := clang
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
-# The layers of docs/ARCHITECTURE.md. `pale` takes whole layers and, of cli/,
-# the files that running a command needs.
+# The layers of docs/ARCHITECTURE.md. `pale` takes of cli/ what a run needs.
 RUN_LAYERS := base config policy plan result confine warden engine observe backend view api
 ALL_LAYERS := $(RUN_LAYERS) stage files store cli mcp
-RUN_CLI    := src/cli/main.c src/cli/cmd-run.c $(wildcard src/cli/common*.c)
-
-MAINS    := src/cli/main.c src/cli/verbs-main.c
-RUN_SRC  := $(wildcard $(RUN_LAYERS:%=src/%/*.c)) $(RUN_CLI)
-LIB_SRC  := $(filter-out $(MAINS),$(wildcard $(ALL_LAYERS:%=src/%/*.c)))
+RUN_SRC  := $(wildcard $(RUN_LAYERS:%=src/%/*.c) src/cli/common*.c) src/cli/main.c src/cli/cmd-run.c
+LIB_SRC  := $(filter-out src/cli/%main.c,$(wildcard $(ALL_LAYERS:%=src/%/*.c)))
+API_SRC  := $(wildcard src/base/*.c src/config/*.c src/policy/*.c src/result/*.c src/api/pale*.c)
 UNIT_SRC := $(wildcard tests/unit/test-*.c tests/unit/*/test-*.c)
 HOST_SRC := $(wildcard tests/sim/test-*.c tests/live/test-*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz-*.c)
@@ -46,8 +38,7 @@ SECTIONS := -ffunction-sections -fdata-sections
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LINK     := -Wl,--gc-sections -Wl,-z,relro,-z,now,-z,noexecstack
 
-# musl has no kernel headers of its own: take the system's, after everything
-# else. musl-gcc cannot link a static PIE.
+# musl has no kernel headers: the system's come last. It cannot link a static PIE.
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 KERNEL_HEADERS := -idirafter /usr/include $(MULTIARCH:%=-idirafter /usr/include/%)
 
@@ -55,31 +46,28 @@ KERNEL_HEADERS := -idirafter /usr/include $(MULTIARCH:%=-idirafter /usr/include/
 musl_cc  = $(MUSL_CC) $(COMMON) $(KERNEL_HEADERS) $(CFLAGS) $(HARDEN) $(SECTIONS) -fno-pie
 glibc_cc = $(CC) $(COMMON) $(CFLAGS) $(HARDEN) $(FORTIFY) $(SECTIONS) -fPIE
 asan_cc  = $(CC) $(COMMON) -Wno-error -O1 -g $(SANITIZE)
-fuzz_cc  = $(CLANG) $(COMMON) -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
+pic_cc   = $(CC) $(COMMON) $(CFLAGS) $(HARDEN) $(FORTIFY) $(SECTIONS) -fPIC
+fuzz_cc  = clang $(COMMON) -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
 TEST_FLAGS := -I. -Itests
 
-# V=1 shows whole commands.
+# V=1 shows whole commands. Parallel, unless the caller chose a number of jobs.
 q = $(if $(V),,@echo "  $(1)	$@";)
-
 NPROC := $(shell nproc 2>/dev/null || echo 1)
-# Parallel, unless the caller chose a number of jobs.
 JOBS = --no-print-directory $(if $(V),,-s) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(NPROC))
 
 UNIT_BIN := $(UNIT_SRC:%.c=build/glibc/%)
 HOST_BIN := $(HOST_SRC:%.c=build/glibc/%)
 ASAN_BIN := $(UNIT_SRC:%.c=build/asan/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=build/fuzz/%)
-BENCH    := build/bench/bench build/bench/nothing
+BENCH    := build/bench/bench build/bench/library build/bench/nothing
+LIBRARY  := build/libpale.a build/libpale.so build/pale.pc
 MAN      := $(MAN_SRC:man/%.scd=build/man/%)
 COMPLETIONS := $(addprefix build/completions/,pale.bash _pale pale.fish)
+CHECKS   := check-unit check-asan check-valgrind
+.PHONY: all try test lint format bench fuzz man completions install clean help run-tests test-vm $(CHECKS) FORCE
+.DELETE_ON_ERROR .SECONDARY .SUFFIXES:
 
-.PHONY: all try test test-vm lint format bench fuzz man completions install clean help \
-	check-unit check-asan check-valgrind run-tests
-.DELETE_ON_ERROR:
-.SECONDARY:
-.SUFFIXES:
-
-all: build/pale build/pale-verbs ## build both programs (default)
+all: build/pale build/pale-verbs $(LIBRARY) ## build both programs and the library (default)
 
 build/pale: $(RUN_SRC:src/%.c=build/musl/%.o)
 	$(call q,LD) $(musl_cc) -static -no-pie $(LINK) -o $@ $^
@@ -87,8 +75,24 @@ build/pale: $(RUN_SRC:src/%.c=build/musl/%.o)
 build/pale-verbs: build/glibc/cli/verbs-main.o build/glibc/libpale.a
 	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -o $@ $^ -ljansson
 
-# One rule for objects, one for the archive of all that is not a main(), and
-# one for the programs under tests/, in each flavour.
+# One object in which only pale_* can be seen from outside.
+build/libpale.a: $(API_SRC:src/%.c=build/pic/%.o)
+	$(call q,AR) rm -f $@; ld -r -o $(@:.a=.o) $^ && \
+		objcopy --localize-hidden $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
+
+build/libpale.so: $(API_SRC:src/%.c=build/pic/%.o) src/api/libpale.map
+	$(call q,LD) $(pic_cc) -shared $(LINK) -Wl,-soname,$(@F).0 \
+		-Wl,--version-script=src/api/libpale.map -Wl,-z,defs -o $@ $(filter %.o,$^) -pthread
+
+# Follows PREFIX: a change builds anew what knows where pale is.
+build/gen/api/prefix.h: FORCE
+	@mkdir -p $(@D); line='#define PALE_PREFIX "$(PREFIX)"'; \
+		[ "$$line" = "$$(cat $@ 2>/dev/null)" ] || echo "$$line" >$@
+
+build/pale.pc: src/api/pale.pc.in build/gen/api/prefix.h
+	$(call q,GEN) sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
+
+# In each flavour: objects, the archive of all that is no main(), programs of tests/.
 define flavour
 build/$(1)/%.o: src/%.c Makefile
 	@mkdir -p $$(@D)
@@ -102,21 +106,20 @@ build/$(1)/tests/%: tests/%.c tests/tap.c build/$(1)/libpale.a
 	@mkdir -p $$(@D)
 	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< tests/tap.c build/$(1)/libpale.a $(2) -ljansson
 endef
-$(eval $(call flavour,musl))
+$(foreach f,musl asan pic,$(eval $(call flavour,$(f))))
 $(eval $(call flavour,glibc,-pie))
-$(eval $(call flavour,asan))
 $(eval $(call flavour,fuzz,-fsanitize=fuzzer))
 
 # libseccomp compiles the filters here, not in every run.
 FILTERS := build/gen/confine/filters.h
 build/gen/seccomp-gen: tools/seccomp-gen.c Makefile
-	@mkdir -p $(@D)
+	@mkdir -p $(@D)/confine
 	$(call q,CC) $(glibc_cc) -o $@ $< -pie -lseccomp
 
 $(FILTERS): build/gen/seccomp-gen
-	@mkdir -p $(@D)
 	$(call q,GEN) $< >$@
 $(foreach f,musl glibc asan fuzz,build/$(f)/confine/seccomp.o): $(FILTERS)
+$(foreach f,musl glibc asan fuzz pic,build/$(f)/api/pale-events.o): build/gen/api/prefix.h
 
 try: ## install what is missing, build, and show a small tour
 	@tools/deps try
@@ -133,33 +136,30 @@ run-tests: all man $(UNIT_BIN) $(HOST_BIN) $(ASAN_BIN)
 check-unit: $(UNIT_BIN) ## unit tests only
 check-asan: $(ASAN_BIN) ## unit tests with AddressSanitizer and UBSan
 check-valgrind: $(UNIT_BIN) ## unit tests under valgrind
-check-unit check-asan check-valgrind:
-	@TESTS='$(TESTS)' tools/runtests $(@:check-%=%)
-
 test-vm: ## tests under systemd and cgroup v2, in a virtual machine (TESTS= too)
 	@tools/deps build
 	@$(MAKE) $(JOBS) all
 	@TESTS='$(TESTS)' tools/test-vm
+
+$(CHECKS):
+	@TESTS='$(TESTS)' tools/runtests $(@:check-%=%)
 
 lint: ## format, size, layers, banned functions, cppcheck, spelling
 	@tools/deps lint
 	@tools/lint
 
 format: ## lay out every C file as .clang-format says
-	@clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch] bench/*.c)
+	@clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch] bench/*.c examples/*.c)
 
 bench: ## pale against bwrap and bare fork+exec (BENCH_FLAGS=--check to judge)
 	@tools/deps bench
 	@$(MAKE) $(JOBS) all $(BENCH)
-	@build/bench/bench $(BENCH_FLAGS) build/pale build/bench/nothing
+	@for b in bench library; do build/bench/$$b $(BENCH_FLAGS) build/pale build/bench/nothing || exit; done
 
-build/bench/bench: bench/bench.c Makefile
+build/bench/nothing: bench_cc = $(musl_cc) -static -no-pie $(LINK)
+build/bench/%: bench/%.c build/libpale.a Makefile
 	@mkdir -p $(@D)
-	$(call q,CC) $(glibc_cc) -o $@ $<
-
-build/bench/nothing: bench/nothing.c Makefile
-	@mkdir -p $(@D)
-	$(call q,CC) $(musl_cc) -static -no-pie $(LINK) -o $@ $<
+	$(call q,CC) $(or $(bench_cc),$(glibc_cc)) -o $@ $(filter-out Makefile,$^)
 
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@tools/deps fuzz
@@ -167,29 +167,29 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@tools/runfuzz $(FUZZ_SECONDS) $(FUZZ_BIN)
 
 man: $(MAN) ## manual pages, into build/man
-
 build/man/%: man/%.scd
 	@mkdir -p $(@D)
 	$(call q,MAN) scdoc <$< >$@
 
 completions: $(COMPLETIONS) ## shell completions, into build/completions
-
-build/completions/pale.bash: dialect := bash
-build/completions/_pale: dialect := zsh
-build/completions/pale.fish: dialect := fish
 $(COMPLETIONS): build/pale-verbs
 	@mkdir -p $(@D)
-	$(call q,GEN) build/pale-verbs completions $(dialect) >$@
+	$(call q,GEN) build/pale-verbs completions $(or $(patsubst .%,%,$(suffix $@)),zsh) >$@
+
+# FILE MODE PLACE, the place below PREFIX.
+INSTALL := build/pale:755:bin/pale build/pale-verbs:755:libexec/pale/pale-verbs \
+	build/libpale.so:755:lib/libpale.so.$(VERSION) build/libpale.a:644:lib/libpale.a \
+	build/pale.pc:644:lib/pkgconfig/pale.pc include/pale.h:644:include/pale.h \
+	build/completions/pale.bash:644:share/bash-completion/completions/pale \
+	build/completions/_pale:644:share/zsh/site-functions/_pale \
+	build/completions/pale.fish:644:share/fish/vendor_completions.d/pale.fish \
+	$(foreach page,$(MAN),$(page):644:share/man/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 
 install: all man completions ## into $(DESTDIR)$(PREFIX)
-	install -Dm755 -s build/pale $(DESTDIR)$(PREFIX)/bin/pale
-	install -Dm755 -s build/pale-verbs $(DESTDIR)$(PREFIX)/libexec/pale/pale-verbs
-	for page in $(MAN); do \
-		install -Dm644 "$$page" "$(SHARE)/man/man$${page##*.}/$${page##*/}" || exit 1; \
-	done
-	install -Dm644 build/completions/pale.bash $(SHARE)/bash-completion/completions/pale
-	install -Dm644 build/completions/_pale $(SHARE)/zsh/site-functions/_pale
-	install -Dm644 build/completions/pale.fish $(SHARE)/fish/vendor_completions.d/pale.fish
+	set -e; IFS=' :'; list='$(INSTALL)'; set -- $$list; while [ $$# -gt 0 ]; do \
+		install -Dm$$2 $$([ $$2 = 644 ] || echo -s) "$$1" "$(DESTDIR)$(PREFIX)/$$3"; shift 3; done
+	ln -sf libpale.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libpale.so.0
+	ln -sf libpale.so.0 $(DESTDIR)$(PREFIX)/lib/libpale.so
 
 clean: ## remove build/
 	rm -rf build

@@ -25,6 +25,8 @@
 		items, array_len(items), false                                                     \
 	}
 
+#define FOR_PROGRAMS "For programs"
+
 static const struct opt run_opts[] = {
 	{"preset", 0, "NAME", "the boundary of this preset instead", OPT_PRESET, NULL},
 	WORKSPACE,
@@ -40,6 +42,11 @@ static const struct opt run_opts[] = {
 	 OPT_JSON, NULL},
 	{"result", 0, "FILE", "write the result as JSON to FILE", OPT_RESULT, NULL},
 	HELP,
+	{"spec", 0, "TOML", "the whole boundary, as keys of a sandbox table", OPT_SPEC,
+	 FOR_PROGRAMS},
+	{"spec-fd", 0, "N", "the same, read from descriptor N", OPT_SPEC_FD, FOR_PROGRAMS},
+	{"result-fd", 0, "N", "write the result as JSON to descriptor N; a hang-up ends the run",
+	 OPT_RESULT_FD, FOR_PROGRAMS},
 };
 
 struct opt_table options_run(void)

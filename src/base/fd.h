@@ -21,4 +21,5 @@ int fd_read_all(int fd, size_t max, struct str *ret_text);
 /* What becomes the 0, 1 and 2 of a program. */
 struct stdio {
 	int fd[3];
+	int lifeline; /* 0: none; else the run ends when its other end hangs up */
 };

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/size.h"
 #include "cli/common.h"
+#include "config/load.h"
 
 enum { SHELLS_MAX = 65536 };
 
@@ -23,8 +24,11 @@ struct run_args {
 	struct run_request request;
 	bool json;
 	bool explain;
-	const char *result; /* FILE, or NULL */
-	int result_dir;     /* its folder, opened before anything runs */
+	const char *result;                   /* FILE, or NULL */
+	int result_dir;                       /* its folder, opened before anything runs */
+	const char *spec_fd, *result_fd_text; /* as given */
+	struct str spec;                      /* what --spec-fd held */
+	int result_fd;
 };
 
 static void run_args_release(struct run_args *args)
@@ -33,6 +37,8 @@ static void run_args_release(struct run_args *args)
 	strv_release(&args->request.ask.env_set);
 	strv_release(&args->request.ask.allow_degraded);
 	fd_close(args->result_dir);
+	fd_close(args->result_fd);
+	str_release(&args->spec);
 }
 
 static int add_dim(struct ask *ask, enum dim dim, const char *value, struct err *err)
@@ -86,6 +92,15 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		return 0;
 	case OPT_RESULT:
 		args->result = value;
+		return 0;
+	case OPT_SPEC:
+		ask->spec = value;
+		return 0;
+	case OPT_SPEC_FD:
+		args->spec_fd = value;
+		return 0;
+	case OPT_RESULT_FD:
+		args->result_fd_text = value;
 		return 0;
 	default:
 		BUG("an option of run that nobody handles");
@@ -170,14 +185,67 @@ static int open_result_dir(struct run_args *args, struct err *err)
 	return 0;
 }
 
+/* What --spec, --spec-fd and --result-fd name. */
+static int take_descriptors(struct run_args *args, struct err *err)
+{
+	struct ask *ask = &args->request.ask;
+	int spec_fd = -1; /* stays open: a pale that starts over reads it again */
+	int r = 0;
+
+	if (args->result_fd_text)
+		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
+	if (r == 0 && args->spec_fd)
+		r = fd_take("--spec-fd", args->spec_fd, &spec_fd, err);
+	if (r == 0 && spec_fd >= 0 && spec_fd == args->result_fd)
+		r = err_set(err, ERR_USAGE, -EINVAL, "--spec-fd and --result-fd are the same");
+	if (r < 0)
+		return r;
+	if ((ask->spec != NULL) + (ask->preset != NULL) + (spec_fd >= 0) > 1)
+		return err_set(err, ERR_USAGE, -EINVAL,
+			       "--preset, --spec and --spec-fd exclude each other");
+	if (args->result_fd >= 0)
+		fds_close_others(args->result_fd, spec_fd);
+	args->request.stdio.lifeline = args->result_fd >= 0 ? args->result_fd : 0;
+	if (spec_fd < 0)
+		return 0;
+	r = fd_read_all(spec_fd, CONFIG_MAX_BYTES, &args->spec);
+	(void)lseek(spec_fd, 0, SEEK_SET);
+	if (r < 0)
+		return err_sys(err, r, "--spec-fd");
+	if (strlen(str_text(&args->spec)) != args->spec.len)
+		return err_set(err, ERR_USAGE, -EINVAL, "--spec-fd: a NUL byte");
+	ask->spec = str_text(&args->spec);
+	return 0;
+}
+
 static int prepare(struct run *run, struct run_args *args, struct err *err)
 {
-	int r = open_result_dir(args, err);
+	int r = take_descriptors(args, err);
 
+	if (r == 0)
+		r = open_result_dir(args, err);
 	return r < 0 ? r : run_prepare(run, &args->request, err);
 }
 
-/* To --json and --result, where they were asked for. ERR: it was not run. */
+/* Nobody reads the messages on standard error: they are in the result. */
+static bool is_quiet(const struct run_args *args)
+{
+	return args->json || args->result_fd >= 0;
+}
+
+/* To --result-fd. */
+static int hand_back(const struct str *text, const struct run_args *args)
+{
+	struct err err;
+	int r = fd_write_all(args->result_fd, str_text(text), text->len);
+
+	if (r == 0)
+		return 0;
+	err_sys(&err, r, "--result-fd");
+	return report(&err);
+}
+
+/* To --json, --result and --result-fd, where they were asked for. ERR: it was not run. */
 static int deliver(const struct run *run, const struct err *failed, const struct run_args *args)
 {
 	_cleanup_(str_release) struct str text = {0};
@@ -185,13 +253,15 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 	struct err err;
 	int status = 0, r;
 
-	if (!args->json && args->result_dir < 0)
+	if (!is_quiet(args) && args->result_dir < 0)
 		return 0;
 	run_json(run, failed, &json);
 	if (json_finish(&json) < 0 || str_append_char(&text, '\n') < 0)
 		return report_oom();
 	if (args->json)
 		status = emit(&text);
+	if (args->result_fd >= 0)
+		status |= hand_back(&text, args);
 	if (args->result_dir >= 0) {
 		mode_t mask = umask(0);
 
@@ -211,9 +281,13 @@ static int explain(const struct run *run, const struct run_args *args)
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out};
 
-	if (args->json) {
+	if (is_quiet(args)) {
 		plan_json(run->plan, &json);
-		return emit_json(&json) ? EXIT_NOT_RUN : 0;
+		if (args->result_fd < 0)
+			return emit_json(&json) ? EXIT_NOT_RUN : 0;
+		if (json_finish(&json) < 0 || str_append_char(&out, '\n') < 0)
+			return report_oom(), EXIT_NOT_RUN;
+		return hand_back(&out, args) ? EXIT_NOT_RUN : 0;
 	}
 	if (plan_print(run->plan, &out) < 0)
 		return report_oom(), EXIT_NOT_RUN;
@@ -247,7 +321,7 @@ static int finish(const struct run *run, const struct run_args *args)
 {
 	int status = result_status(&run->result);
 
-	if (!args->json)
+	if (!is_quiet(args))
 		explain_end(run);
 	/* A result that could not be delivered is no success. */
 	if (deliver(run, NULL, args) != 0 && status == 0)
@@ -257,7 +331,7 @@ static int finish(const struct run *run, const struct run_args *args)
 
 static int fail(const struct run *run, const struct err *err, const struct run_args *args)
 {
-	if (!args->json)
+	if (!is_quiet(args))
 		report(err);
 	deliver(run, err, args);
 	return run_error_status(err);
@@ -274,7 +348,8 @@ static bool asks_json(int argc, char **argv)
 
 int cmd_run(enum verb_id id, int argc, char **argv)
 {
-	_cleanup_(run_args_release) struct run_args args = {.verb = id, .result_dir = -1};
+	_cleanup_(run_args_release) struct run_args args = {
+		.verb = id, .result_dir = -1, .result_fd = -1};
 	_cleanup_(run_release) struct run run = {0};
 	struct opt_args operands;
 	struct err err = {0};

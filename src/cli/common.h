@@ -52,6 +52,13 @@ int emit_json(struct json *json);
 /* ERR_USAGE: ARGV begins with no verb; says which one may be meant. */
 int verb_unknown(int argc, char **argv, struct err *err);
 
+/* common-fds.c: descriptors that the caller passes. */
+/* The open descriptor that TEXT, the value of OPTION, names; not 0 to 2. The
+ * caller's from here on, and close-on-exec. */
+int fd_take(const char *option, const char *text, int *ret_fd, struct err *err);
+/* Close everything from 3 on but A and B, which may be -1. */
+void fds_close_others(int a, int b);
+
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);
 int help_family(const struct verb *verb, struct str *out);

@@ -19,6 +19,7 @@ struct check {
 	enum layer layer;
 	const char *path[DEPTH_MAX];
 	size_t depth;
+	size_t root; /* the depth of what the text holds: 0 for a whole file */
 	struct err *err;
 };
 
@@ -35,8 +36,8 @@ static const char *table_name(const struct check *c, size_t n, char *buf, size_t
 {
 	size_t len = 0;
 
-	if (n == 0)
-		return "the file";
+	if (n == c->root)
+		return c->root ? "the spec" : "the file";
 	for (size_t i = 0; i < n && len < size; i++)
 		len += (size_t)snprintf(buf + len, size - len, "%c%s", i ? '.' : '[', c->path[i]);
 	if (len < size)
@@ -334,4 +335,18 @@ int config_check(const struct toml *doc, const char *file, enum layer layer, str
 	struct check c = {.file = file, .layer = layer, .err = err};
 
 	return check_table(&c, toml_root(doc), NULL);
+}
+
+int config_check_spec(const struct toml *doc, const char *file, struct err *err)
+{
+	struct check c = {
+		.file = file,
+		.layer = LAYER_USER,
+		.path = {"commands", "it", "sandbox"},
+		.depth = 3,
+		.root = 3,
+		.err = err,
+	};
+
+	return check_table(&c, toml_root(doc), &(struct key){.type = KEY_SPEC_TABLE});
 }

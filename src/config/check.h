@@ -6,3 +6,5 @@
 /* FILE names it in errors. Unknown keys, wrong types, values out of range, and
  * keys that LAYER may not hold are ERR_CONFIG. */
 int config_check(const struct toml *doc, const char *file, enum layer layer, struct err *err);
+/* The same for a document that is one spec: the keys of [commands.NAME.sandbox]. */
+int config_check_spec(const struct toml *doc, const char *file, struct err *err);

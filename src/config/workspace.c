@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,19 +51,38 @@ static int take_absolute(const char *value, char **ret)
 	return 0;
 }
 
-/* The passwd file is read by ourselves: a static program has no NSS. */
+/* NAME:PASSWORD:UID:GID:TEXT:HOME:SHELL, cut at the colons. False: it is none. */
+static bool passwd_split(char *line, char *fields[7])
+{
+	line[strcspn(line, "\n")] = '\0';
+	for (size_t i = 0; i < 7; i++) {
+		fields[i] = line;
+		line += strcspn(line, ":");
+		if (i < 6 && !*line)
+			return false;
+		if (*line)
+			*line++ = '\0';
+	}
+	return fields[0][0] && fields[2][0] >= '0' && fields[2][0] <= '9';
+}
+
+/* The passwd file is read by ourselves: a static program has no NSS, and what
+ * the C library offers for one file shares a buffer between threads. */
 static int passwd_probe(uid_t uid, char **name, char **home)
 {
 	_cleanup_(fclosep) FILE *f = fopen("/etc/passwd", "re");
-	struct passwd *pw;
+	_cleanup_(freep) char *line = NULL;
+	size_t size = 0;
 
 	if (!f)
 		return 0;
-	while ((pw = fgetpwent(f))) {
-		if (pw->pw_uid != uid)
+	while (getline(&line, &size, f) >= 0) {
+		char *fields[7], *end;
+
+		if (!passwd_split(line, fields) || strtoul(fields[2], &end, 10) != uid || *end)
 			continue;
-		*name = strdup(pw->pw_name);
-		return *name ? take_absolute(pw->pw_dir, home) : -ENOMEM;
+		*name = strdup(fields[0]);
+		return *name ? take_absolute(fields[5], home) : -ENOMEM;
 	}
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "plan/rung.h"
 
 #define CMDLINE_MAX (8u << 20)
+enum { FDS_MAX = 64 };
 
 static int add_all(struct strv *argv, const char *const *items)
 {
@@ -61,6 +62,13 @@ static int make_argv(struct strv *argv)
 	return r < 0 ? r : add_own(argv);
 }
 
+/* What pale was started with must be there again. */
+static void keep_descriptors(void)
+{
+	for (int fd = 3; fd < FDS_MAX; fd++)
+		(void)fcntl(fd, F_SETFD, 0);
+}
+
 int scope_enter(struct err *err)
 {
 	_cleanup_(strv_release) struct strv argv = {0};
@@ -73,6 +81,7 @@ int scope_enter(struct err *err)
 	snprintf(runtime, sizeof(runtime), "/run/user/%u", geteuid());
 	if (setenv(IN_SCOPE, "1", 1) < 0 || setenv("XDG_RUNTIME_DIR", runtime, 0) < 0)
 		return err_oom(err);
+	keep_descriptors();
 	execv(SYSTEMD_RUN, argv.items);
 	return err_sys(err, -errno, "start " SYSTEMD_RUN);
 }

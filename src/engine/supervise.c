@@ -46,6 +46,7 @@ struct supervisor {
 	struct loop loop;
 	struct loop_timer deadline;
 	struct limiter limiter;
+	int lifeline; /* 0: none */
 	pid_t warden;
 	int pidfd;
 	int channel;
@@ -297,6 +298,16 @@ static void on_limit(void *data, bool at_once)
 		end_run(s);
 }
 
+/* Whoever asked for the run is gone, or wants it gone. */
+static void on_hangup(void *data, short revents)
+{
+	struct supervisor *s = data;
+
+	(void)revents;
+	loop_remove(&s->loop, s->lifeline);
+	kill_run(s);
+}
+
 static void on_end(void *data, short revents)
 {
 	struct supervisor *s = data;
@@ -330,6 +341,8 @@ static void watch(struct supervisor *s)
 					  .fn = on_deadline,
 					  .data = s};
 	loop_add_timer(&s->loop, &s->deadline);
+	if (s->lifeline)
+		loop_add(&s->loop, s->lifeline, POLLRDHUP, on_hangup, s);
 	limiter_watch(&s->limiter, &s->loop, s->warden, on_limit, s);
 	loop_run(&s->loop);
 }
@@ -376,6 +389,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .err = err,
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 			       .scratch = -1,
+			       .lifeline = stdio->lifeline,
 			       .started_ns = clock_mono_ns()};
 	int r;
 

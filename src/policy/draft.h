@@ -41,6 +41,8 @@ int draft_apply_preset(struct draft *draft, const char *name, const struct setti
  * preset. COMMAND may be NULL. */
 int draft_apply_sandbox(struct draft *draft, const char *command, const char *asked_preset,
 			struct err *err);
+/* A whole sandbox as TOML text, see spec-text.h; ranks with options. */
+int draft_apply_text(struct draft *draft, const char *text, struct err *err);
 /* Values that others imply, and contradictions. */
 int draft_settle(struct draft *draft, struct err *err);
 /* Refuse or clamp what [ceiling] of the system's and the user's file forbids. */

@@ -335,6 +335,18 @@ static int resolve_env_set(struct draft *draft, const struct ask *ask, struct er
 	return 0;
 }
 
+/* A whole spec is complete: what the files let pass is no part of it. */
+static int apply_sandbox(struct draft *draft, const char *command, const struct ask *ask,
+			 struct err *err)
+{
+	int r;
+
+	if (ask && ask->spec)
+		return draft_apply_text(draft, ask->spec, err);
+	r = draft_apply_sandbox(draft, command, ask ? ask->preset : NULL, err);
+	return r < 0 ? r : apply_env_pass(draft, err);
+}
+
 static int find_command(const struct config *config, const char *name, struct err *err)
 {
 	const char *const path[] = {"commands", name, NULL};
@@ -365,9 +377,7 @@ int spec_resolve(const struct config *config, const char *command, const struct 
 	if (r == 0)
 		r = presets_check_names(config, err);
 	if (r == 0)
-		r = draft_apply_sandbox(&draft, command, ask ? ask->preset : NULL, err);
-	if (r == 0)
-		r = apply_env_pass(&draft, err);
+		r = apply_sandbox(&draft, command, ask, err);
 	if (r == 0 && ask)
 		r = apply_ask(&draft, ask, err);
 	if (r == 0)

@@ -17,6 +17,7 @@ struct ask_item {
 
 struct ask {
 	const char *preset; /* --preset NAME, or NULL */
+	const char *spec;   /* --spec TOML: the whole sandbox instead, or NULL */
 	struct ask_item *items;
 	size_t len;
 	struct strv env_set;        /* --setenv NAME=VALUE */

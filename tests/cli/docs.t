@@ -93,6 +93,26 @@ def check_keys(keys):
        "pale.toml.5 defines no key that does not exist")
 
 
+def check_library():
+    """include/pale.h and pale.3: the same functions, with the same arguments."""
+    with open("include/pale.h", encoding="utf-8") as file:
+        header = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    squeeze = lambda text: re.sub(r"\s+", " ", text).strip()
+    declared = {m[2]: squeeze(m[1] + m[2] + m[3])
+                for m in re.finditer(r"^PALE_API ([^;(]*?)\b(pale_\w+)(\([^;]*\));", header, re.M)}
+    text = page("pale.3") or ""
+    lines = {m[2]: squeeze(re.sub(r"(?<!\w)_(\w+)_(?!\w)", r"\1", m[1] + m[2] + m[3]))
+             for m in re.finditer(r"^\*([^\n]*?)\b(pale_\w+)\*(\([^\n]*\))$", text, re.M)}
+    ok(len(declared) > 35, "the header declares functions")
+    eq(sorted(lines), sorted(declared), "pale.3 explains exactly the functions of pale.h")
+    for name in sorted(set(lines) & set(declared)):
+        eq(lines[name], declared[name], f"pale.3: {name} has the same arguments")
+    constants = set(re.findall(r"\bPALE_[A-Z_]+\b", header)) - {"PALE_API", "PALE_H"}
+    constants = {c for c in constants if not c.startswith("PALE_VERSION")}
+    eq(sorted(set(re.findall(r"\bPALE_[A-Z_]+\b", text)) ^ constants), [],
+       "pale.3 names every constant of pale.h, and no other")
+
+
 def check_pages():
     for name in sorted(os.listdir(MAN)):
         with open(os.path.join(MAN, name), "rb") as file:
@@ -103,5 +123,6 @@ def check_pages():
 with Box() as box:
     check_verbs(box.pale("help", "-j").json())
     check_keys(box.pale("config", "keys", "-j").json())
+check_library()
 check_pages()
 done()

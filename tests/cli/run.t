@@ -25,7 +25,13 @@ def refusals():
                             (["--setenv", "=x"], "--setenv"), (["--port", "0"], "--port"),
                             (["--allow-degraded", "x"], "--allow-degraded"),
                             (["--workspace", "nosuch"], "nosuch"), (["--network"], "needs a value"),
-                            (["--result", "no/such/file"], "--result"), (["--staged"], "staged")):
+                            (["--result", "no/such/file"], "--result"), (["--staged"], "staged"),
+                            (["--spec", "netwrk = 1"], "spec:1:1"), (["--spec", "network ="], "spec:"),
+                            (["--spec", 'workspace = "/else"'], "/else"),
+                            (["--spec", 'workspace = "x"'], "absolute"),
+                            (["--spec", "", "--preset", "off"], "--preset"),
+                            (["--spec-fd", "77"], "--spec-fd 77"), (["--spec-fd", "0"], "--spec-fd"),
+                            (["--spec-fd", "x"], "--spec-fd")):
             args = words if words == ["--network"] else [*words, "--", "touch", "ran"]
             r = box.pale("run", *args)
             ok(r.status == 125 and part in r.err and r.err.startswith("pale: ")

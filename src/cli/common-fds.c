@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/sys.h"
+#include "cli/common.h"
+
+int fd_take(const char *option, const char *text, int *ret_fd, struct err *err)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n > INT_MAX)
+		return err_set(err, ERR_USAGE, -EINVAL, "%s: \"%s\" is no number of a descriptor",
+			       option, text);
+	if (n <= 2)
+		return err_set(err, ERR_USAGE, -EINVAL, "%s: 0 to 2 are the command's own", option);
+	if (fcntl((int)n, F_SETFD, FD_CLOEXEC) < 0) {
+		int r = err_sys(err, -errno, "%s %lu", option, n);
+
+		if (err)
+			err->code = ERR_USAGE;
+		return r;
+	}
+	*ret_fd = (int)n;
+	return 0;
+}
+
+static void close_between(int first, int last)
+{
+	if (first <= last)
+		(void)sys_close_range((unsigned)first, (unsigned)last, 0);
+}
+
+void fds_close_others(int a, int b)
+{
+	int low = a < b ? a : b, high = a < b ? b : a;
+
+	close_between(3, low - 1);
+	close_between(low > 2 ? low + 1 : 3, high - 1);
+	close_between(high > 2 ? high + 1 : 3, INT_MAX);
+}
