@@ -18,10 +18,10 @@
 #include "engine/cgroup.h"
 #include "engine/mount.h"
 #include "engine/net.h"
-#include "engine/terminal.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "warden/protocol.h"
+#include "warden/pty.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -94,19 +94,6 @@ static int apply(struct builder *b, const struct op *op, struct err *err)
 	}
 }
 
-/* The command's terminal, from the /dev/pts that it will see. */
-static int open_terminal(const struct terminal *terminal, struct warden_job *job, struct err *err)
-{
-	int slave, r;
-
-	if (!terminal->mask)
-		return 0;
-	r = terminal_open(terminal, CHANNEL, &slave, err);
-	if (r == 0 && terminal->interactive)
-		job->terminal = slave; /* else it just stays open, for as long as we live */
-	return r;
-}
-
 static bool has_op(const struct plan *plan, enum op_kind kind)
 {
 	for (size_t i = 0; i < plan->ops_len; i++)
@@ -115,18 +102,19 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 	return false;
 }
 
-static int apply_all(const struct plan *plan, const struct terminal *terminal,
-		     struct warden_job *job, struct err *err)
+static int apply_all(const struct plan *plan, const struct pty *pty, struct warden_job *job,
+		     struct err *err)
 {
 	struct builder builder;
 	mode_t mask = umask(0);
-	int r = has_op(plan, OP_PIVOT) ? 0 : open_terminal(terminal, job, err);
+	/* From the /dev/pts that the command will see. */
+	int r = has_op(plan, OP_PIVOT) ? 0 : pty_open(pty, CHANNEL, &job->terminal, err);
 
 	builder_init(&builder, plan->idmap == IDMAP_RANGE ? CHANNEL : -1);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
-			r = open_terminal(terminal, job, err);
+			r = pty_open(pty, CHANNEL, &job->terminal, err);
 	}
 	umask(mask);
 	return r;
@@ -166,7 +154,7 @@ static int leave_group(struct err *err)
 	return setsid() < 0 ? err_sys(err, -errno, "leave the supervisor's session") : 0;
 }
 
-static int story(const struct plan *plan, const struct terminal *terminal, struct warden_job *job,
+static int story(const struct plan *plan, const struct pty *pty, struct warden_job *job,
 		 struct err *err)
 {
 	int r = leave_group(err);
@@ -176,7 +164,7 @@ static int story(const struct plan *plan, const struct terminal *terminal, struc
 	if (r == 0)
 		r = detach_mounts(plan, err);
 	if (r == 0)
-		r = apply_all(plan, terminal, job, err);
+		r = apply_all(plan, pty, job, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
@@ -185,7 +173,7 @@ static int story(const struct plan *plan, const struct terminal *terminal, struc
 }
 
 _Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct terminal *terminal)
+		       const struct cgroup *cgroup, const struct pty *pty)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct warden_job job = {
@@ -202,7 +190,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}
-	if (story(plan, terminal, &job, &failed.err) == 0)
+	if (story(plan, pty, &job, &failed.err) == 0)
 		warden_run(&job);
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);

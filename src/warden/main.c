@@ -16,6 +16,7 @@
 #include "result/result.h"
 #include "warden/job.h"
 #include "warden/protocol.h"
+#include "warden/pty.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -71,9 +72,10 @@ static int die_with_parent(const struct job *job, struct err *err)
 	return 0;
 }
 
-static int story(const struct job *job, struct err *err)
+static int story(const struct job *job, int *ret_terminal, struct err *err)
 {
-	int r = 0;
+	/* First: a rule to come may forbid it. */
+	int r = pty_replace(CHANNEL, ret_terminal, err);
 
 	for (size_t i = 0; i < job->steps_len && r == 0; i++)
 		r = apply(&job->steps[i], err);
@@ -94,7 +96,7 @@ int warden_main(int argc, char *const *args)
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct str text = {0};
 	struct job job;
-	int fds[WARDEN_FDS];
+	int fds[WARDEN_FDS], terminal = -1;
 
 	if (parse_fds(argc, args, fds) < 0)
 		return EXIT_NOT_RUN;
@@ -103,13 +105,13 @@ int warden_main(int argc, char *const *args)
 		(void)warden_send_report(fds[0], &failed);
 		_exit(1);
 	}
-	if (story(&job, &failed.err) == 0)
+	if (story(&job, &terminal, &failed.err) == 0)
 		warden_run(&(struct warden_job){.argv = job.argv,
 						.env = job.env,
 						.owns_pidns = job.owns_pidns,
 						.signal_scope = job.signal_scope,
 						.channel = CHANNEL,
-						.terminal = -1});
+						.terminal = terminal});
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);
 }
