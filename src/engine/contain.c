@@ -19,11 +19,11 @@
 #include "engine/cgroup.h"
 #include "engine/mount.h"
 #include "engine/net.h"
-#include "engine/terminal.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "warden/allow.h"
 #include "warden/protocol.h"
+#include "warden/pty.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -98,19 +98,6 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 	}
 }
 
-/* The command's terminal, from the /dev/pts that it will see. */
-static int open_terminal(const struct terminal *terminal, struct warden_job *job, struct err *err)
-{
-	int slave, r;
-
-	if (!terminal->mask)
-		return 0;
-	r = terminal_open(terminal, CHANNEL, &slave, err);
-	if (r == 0 && terminal->interactive)
-		job->terminal = slave; /* else it just stays open, for as long as we live */
-	return r;
-}
-
 static bool has_op(const struct plan *plan, enum op_kind kind)
 {
 	for (size_t i = 0; i < plan->ops_len; i++)
@@ -119,20 +106,21 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 	return false;
 }
 
-static int apply_all(const struct plan *plan, const struct terminal *terminal,
-		     struct landlock *landlock, struct warden_job *job, struct err *err)
+static int apply_all(const struct plan *plan, const struct pty *pty, struct landlock *landlock,
+		     struct warden_job *job, struct err *err)
 {
 	struct builder builder;
 	mode_t mask = umask(0);
 	int r = allow_begin(plan->ops, plan->ops_len, landlock, err);
 
+	/* From the /dev/pts that the command will see. */
 	if (r == 0 && !has_op(plan, OP_PIVOT))
-		r = open_terminal(terminal, job, err);
+		r = pty_open(pty, CHANNEL, &job->terminal, err);
 	builder_init(&builder, plan->idmap == IDMAP_RANGE ? CHANNEL : -1);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
-			r = open_terminal(terminal, job, err);
+			r = pty_open(pty, CHANNEL, &job->terminal, err);
 	}
 	umask(mask);
 	return r;
@@ -172,8 +160,8 @@ static int leave_group(struct err *err)
 	return setsid() < 0 ? err_sys(err, -errno, "leave the supervisor's session") : 0;
 }
 
-static int story(const struct plan *plan, const struct terminal *terminal,
-		 struct landlock *landlock, struct warden_job *job, struct err *err)
+static int story(const struct plan *plan, const struct pty *pty, struct landlock *landlock,
+		 struct warden_job *job, struct err *err)
 {
 	int r = leave_group(err);
 
@@ -182,7 +170,7 @@ static int story(const struct plan *plan, const struct terminal *terminal,
 	if (r == 0)
 		r = detach_mounts(plan, err);
 	if (r == 0)
-		r = apply_all(plan, terminal, landlock, job, err);
+		r = apply_all(plan, pty, landlock, job, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
@@ -191,7 +179,7 @@ static int story(const struct plan *plan, const struct terminal *terminal,
 }
 
 _Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct terminal *terminal)
+		       const struct cgroup *cgroup, const struct pty *pty)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct landlock landlock = LANDLOCK_NONE;
@@ -208,7 +196,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}
-	if (story(plan, terminal, &landlock, &job, &failed.err) == 0) {
+	if (story(plan, pty, &landlock, &job, &failed.err) == 0) {
 		job.landlock = landlock.ruleset >= 0 ? &landlock : NULL;
 		warden_run(&job);
 	}

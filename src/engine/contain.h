@@ -5,9 +5,9 @@
 struct cgroup;
 struct plan;
 struct stdio;
-struct terminal;
+struct pty;
 
 /* CHANNEL: the warden's end of the pair. CGROUP: joined first. Does not return: it becomes the
  * warden, or reports what failed and exits. */
 _Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct terminal *terminal);
+		       const struct cgroup *cgroup, const struct pty *pty);

@@ -41,7 +41,7 @@ static int check_stdio(struct streams *s, struct stat st[3], struct err *err)
 			return err_hint(err, -EISDIR,
 					"redirect it from or to a file, a pipe or /dev/null");
 		}
-		if (S_ISCHR(st[fd].st_mode) && terminal_probe(&s->terminal, fd, s->outer.fd[fd]))
+		if (S_ISCHR(st[fd].st_mode) && pty_probe(&s->terminal.like, fd, s->outer.fd[fd]))
 			s->in_use = true;
 	}
 	return 0;
@@ -79,7 +79,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static int limit_outputs(struct streams *s, const struct stat st[3], uint64_t limit,
 			 struct err *err)
 {
-	bool out = !(s->terminal.mask & 1u << STDOUT_FILENO);
+	bool out = !(s->terminal.like.mask & 1u << STDOUT_FILENO);
 	bool both = out && same_file(&st[STDOUT_FILENO], &st[STDERR_FILENO]);
 	int r = 0;
 
@@ -87,7 +87,7 @@ static int limit_outputs(struct streams *s, const struct stat st[3], uint64_t li
 		r = limit_output(s, STDOUT_FILENO, limit, err);
 	if (r == 0 && both)
 		s->inner.fd[STDERR_FILENO] = s->inner.fd[STDOUT_FILENO];
-	else if (r == 0 && !(s->terminal.mask & 1u << STDERR_FILENO))
+	else if (r == 0 && !(s->terminal.like.mask & 1u << STDERR_FILENO))
 		r = limit_output(s, STDERR_FILENO, limit, err);
 	return r;
 }
@@ -103,7 +103,7 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].source = s->relays[i].sink = -1;
 	r = check_stdio(s, st, err);
-	if (r == 0 && s->terminal.mask)
+	if (r == 0 && s->terminal.like.mask)
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
 	if (r == 0 && plan->max_output != UINT64_MAX)
 		r = limit_outputs(s, st, plan->max_output, err);
@@ -318,7 +318,7 @@ static void take_signals(const struct streams *s)
 	sigset_t set;
 
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
-	if (!s->terminal.interactive)
+	if (!s->terminal.like.interactive)
 		return;
 	/* Instead of being stopped we look where we are. */
 	sigemptyset(&set);
@@ -359,7 +359,7 @@ void streams_attach(struct streams *s, int master)
 	struct relay *screen = &s->relays[RELAY_SCREEN], *keyboard = &s->relays[RELAY_KEYBOARD];
 	int source, sink;
 
-	if (t->master >= 0 || master < 0 || !t->mask || s->ending) {
+	if (t->master >= 0 || master < 0 || !t->like.mask || s->ending) {
 		fd_close(master);
 		return;
 	}
@@ -373,7 +373,7 @@ void streams_attach(struct streams *s, int master)
 	screen->owner = s;
 	screen->active = true;
 	relay_start(screen);
-	if (t->interactive) {
+	if (t->like.interactive) {
 		source = fcntl(t->in, F_DUPFD_CLOEXEC, 3);
 		sink = fcntl(master, F_DUPFD_CLOEXEC, 3);
 		relay_init(s, keyboard, source, sink, PUMP_UNLIMITED);
@@ -405,7 +405,7 @@ void streams_resume(struct streams *s)
 	if (t->master < 0)
 		return;
 	terminal_resize(t);
-	if (!t->interactive)
+	if (!t->like.interactive)
 		return;
 	s->look.at_ns = LOOP_NEVER;
 	s->foreground = terminal_enter(t);

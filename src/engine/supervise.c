@@ -127,7 +127,7 @@ static int start_warden(struct supervisor *s, struct err *err)
 		if (by_bwrap)
 			become_bwrap(s, pair[1]);
 		contain(s->plan, pair[1], &s->streams.inner, &s->limiter.cgroup,
-			&s->streams.terminal);
+			&s->streams.terminal.like);
 	}
 	fd_close(pair[1]);
 	if (r < 0) {
@@ -212,7 +212,7 @@ static void on_report(void *data, short revents)
 
 static bool has_started(struct supervisor *s)
 {
-	return s->streams.terminal.mask ? s->starting : warden_has_report(s->channel);
+	return s->streams.terminal.like.mask ? s->starting : warden_has_report(s->channel);
 }
 
 static void pass_stop(struct supervisor *s)
@@ -226,7 +226,7 @@ static void pass_stop(struct supervisor *s)
 /* A shell inside may have stopped jobs of its own, which are not ours to wake. */
 static void pass_continue(struct supervisor *s)
 {
-	bool all = s->stopped_all || !s->streams.terminal.interactive;
+	bool all = s->stopped_all || !s->streams.terminal.like.interactive;
 
 	s->stopped_all = false;
 	warden_send_order(s->channel, all ? WARDEN_SIGNAL_ALL : WARDEN_SIGNAL, SIGCONT);
@@ -330,7 +330,7 @@ static void on_end(void *data, short revents)
 static void watch(struct supervisor *s)
 {
 	streams_start(&s->streams, &s->loop, s->channel);
-	if (s->streams.terminal.mask)
+	if (s->streams.terminal.like.mask)
 		loop_add(&s->loop, s->channel, POLLIN, on_report, s);
 	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
 	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);

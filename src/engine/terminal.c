@@ -1,82 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/terminal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/err.h"
-#include "warden/protocol.h"
-
 void terminal_init(struct terminal *t)
 {
 	*t = (struct terminal){.in = -1, .out = -1, .master = -1};
-}
-
-bool terminal_probe(struct terminal *t, int number, int fd)
-{
-	struct termios modes;
-
-	if (tcgetattr(fd, &modes) < 0)
-		return false;
-	if (t->mask == 0) {
-		t->modes = modes;
-		(void)ioctl(fd, TIOCGWINSZ, &t->size);
-	}
-	t->mask |= 1u << number;
-	t->interactive |= number == STDIN_FILENO;
-	return true;
-}
-
-/* The caller's settings. Without a keyboard his terminal is not in raw mode,
- * and does what is to be done to the output. */
-static int set_modes(const struct terminal *t, int slave, struct err *err)
-{
-	struct termios modes = t->modes;
-
-	if (!t->interactive)
-		modes.c_oflag &= ~(tcflag_t)OPOST;
-	if (tcsetattr(slave, TCSANOW, &modes) < 0 || ioctl(slave, TIOCSWINSZ, &t->size) < 0)
-		return err_sys(err, -errno, "set up the command's terminal");
-	return 0;
-}
-
-static int open_pair(const struct terminal *t, int *ret_master, int *ret_slave, struct err *err)
-{
-	int unlocked = 0;
-	/* Nothing can be read from one that is for output only. */
-	int flags = t->interactive ? O_RDWR : O_WRONLY;
-
-	*ret_master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (*ret_master < 0)
-		return err_sys(err, -errno, "open a terminal for the command");
-	if (ioctl(*ret_master, TIOCSPTLCK, &unlocked) < 0)
-		return err_sys(err, -errno, "unlock the command's terminal");
-	*ret_slave = ioctl(*ret_master, TIOCGPTPEER, flags | O_NOCTTY | O_CLOEXEC);
-	return *ret_slave < 0 ? err_sys(err, -errno, "open the command's end of its terminal") : 0;
-}
-
-int terminal_open(const struct terminal *t, int channel, int *ret_slave, struct err *err)
-{
-	_cleanup_(fd_closep) int master = -1;
-	_cleanup_(fd_closep) int slave = -1;
-	int r;
-
-	r = open_pair(t, &master, &slave, err);
-	if (r == 0)
-		r = set_modes(t, slave, err);
-	if (r < 0)
-		return r;
-	for (int fd = 0; fd <= 2; fd++)
-		if (t->mask & 1u << fd && dup2(slave, fd) < 0)
-			return err_sys(err, -errno, "pass the terminal as descriptor %d", fd);
-	r = warden_send_terminal(channel, master);
-	if (r < 0)
-		return err_sys(err, r, "pass the command's terminal");
-	*ret_slave = take_fd(slave);
-	return 0;
 }
 
 /* An open file of our own, so that O_NONBLOCK changes nobody else's. Where that
@@ -94,9 +25,9 @@ static int reopen(int fd, int flags)
 
 void terminal_reopen(struct terminal *t, const struct stdio *stdio)
 {
-	int out = t->mask & 2 ? 1 : t->mask & 4 ? 2 : 0;
+	int out = t->like.mask & 2 ? 1 : t->like.mask & 4 ? 2 : 0;
 
-	if (t->interactive)
+	if (t->like.interactive)
 		t->in = reopen(stdio->fd[0], O_RDONLY);
 	t->out = reopen(stdio->fd[out], O_WRONLY);
 }
@@ -117,8 +48,8 @@ bool terminal_enter(struct terminal *t)
 		return false;
 	if (t->raw)
 		return true;
-	if (tcgetattr(t->in, &t->modes) == 0) {
-		raw = t->modes;
+	if (tcgetattr(t->in, &t->like.modes) == 0) {
+		raw = t->like.modes;
 		cfmakeraw(&raw);
 		t->raw = tcsetattr(t->in, TCSANOW, &raw) == 0;
 	}
@@ -129,7 +60,7 @@ void terminal_leave(struct terminal *t)
 {
 	/* In the background it is somebody else's to set. */
 	if (t->raw && terminal_is_foreground(t))
-		(void)tcsetattr(t->in, TCSANOW, &t->modes);
+		(void)tcsetattr(t->in, TCSANOW, &t->like.modes);
 	t->raw = false;
 }
 

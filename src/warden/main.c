@@ -18,6 +18,7 @@
 #include "warden/allow.h"
 #include "warden/job.h"
 #include "warden/protocol.h"
+#include "warden/pty.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -73,10 +74,14 @@ static int die_with_parent(const struct job *job, struct err *err)
 	return 0;
 }
 
-static int story(const struct job *job, struct landlock *landlock, struct err *err)
+static int story(const struct job *job, struct landlock *landlock, int *ret_terminal,
+		 struct err *err)
 {
-	int r = allow_begin(job->steps, job->steps_len, landlock, err);
+	/* First: a rule to come may forbid it. */
+	int r = pty_replace(CHANNEL, ret_terminal, err);
 
+	if (r == 0)
+		r = allow_begin(job->steps, job->steps_len, landlock, err);
 	for (size_t i = 0; i < job->steps_len && r == 0; i++)
 		r = apply(&job->steps[i], landlock, err);
 	if (r == 0 && chdir(job->cwd) < 0)
@@ -97,7 +102,7 @@ int warden_main(int argc, char *const *args)
 	struct landlock landlock = LANDLOCK_NONE;
 	struct str text = {0};
 	struct job job;
-	int fds[WARDEN_FDS];
+	int fds[WARDEN_FDS], terminal = -1;
 
 	if (parse_fds(argc, args, fds) < 0)
 		return EXIT_NOT_RUN;
@@ -106,14 +111,14 @@ int warden_main(int argc, char *const *args)
 		(void)warden_send_report(fds[0], &failed);
 		_exit(1);
 	}
-	if (story(&job, &landlock, &failed.err) == 0)
+	if (story(&job, &landlock, &terminal, &failed.err) == 0)
 		warden_run(
 			&(struct warden_job){.argv = job.argv,
 					     .env = job.env,
 					     .owns_pidns = job.owns_pidns,
 					     .landlock = landlock.ruleset >= 0 ? &landlock : NULL,
 					     .channel = CHANNEL,
-					     .terminal = -1});
+					     .terminal = terminal});
 	(void)warden_send_report(CHANNEL, &failed);
 	_exit(1);
 }

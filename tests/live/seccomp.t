@@ -166,11 +166,13 @@ def case_typing(p):
         ok(r.booted and most == 0 and looks > 10 and got.get('type') == got.get('type-wide') == ('a', 'EPERM'), p,
            f"{' '.join(options) or 'default'}: nothing is typed into a terminal that it takes", r)
     most, r, looks = queued(p, *p.pale_argv(*OFF), '--', './sp', 'type')
+    ok(most == 0 and looks > 10 and 'type' in answers(r), p, 'off: what it takes is a terminal of its own', r)
+    most, r, looks = queued(p, './sp', 'type')
     legacy = pathlib.Path('/proc/sys/dev/tty/legacy_tiocsti')
     if not p.is_root and legacy.exists() and legacy.read_text().strip() != '1':
         skip(p, 'twin: dev.tty.legacy_tiocsti is off')
     else:
-        ok(most == 2, p, 'twin: both ways type when off', r)
+        ok(most == 2, p, 'twin: both ways type without pale', r)
 
 
 def canary(p):
