@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/git-identity.h"
+#include "plan/protected.h"
 
 struct err;
 struct user;
@@ -64,10 +65,11 @@ struct site {
 	size_t toolchains_len;
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
-	struct site_path own[3]; /* the user's configuration and state of pale */
-	struct strv own_links;   /* the links that lead there */
-	struct git_identity git; /* who the user is to git */
-	struct strv env;         /* the caller's environment */
+	struct site_path own[3];      /* the user's configuration and state of pale */
+	struct strv own_links;        /* the links that lead there */
+	struct protection protection; /* names in the workspace that the host acts on */
+	struct git_identity git;      /* who the user is to git */
+	struct strv env;              /* the caller's environment */
 };
 
 /* Looks up every path of SPEC. A rule inside the workspace that leads out of

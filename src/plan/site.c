@@ -282,6 +282,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 		r = add_own(site, user, err);
 	if (r == 0)
 		r = add_toolchains(site, err);
+	if (r == 0 && spec->filesystem != FILESYSTEM_NONE)
+		r = protection_probe(site->workspace, user->home, &site->protection, err);
 	return r;
 }
 
@@ -324,6 +326,7 @@ void site_release(struct site *site)
 	release_paths(site->paths, site->paths_len);
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);
+	protection_release(&site->protection);
 	git_identity_release(&site->git);
 	strv_release(&site->env);
 	*site = (struct site){0};
