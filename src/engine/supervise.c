@@ -20,6 +20,7 @@
 #include "base/sys.h"
 #include "engine/contain.h"
 #include "engine/engine.h"
+#include "engine/guard.h"
 #include "engine/loop.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
@@ -40,6 +41,7 @@ struct supervisor {
 	const struct stdio *stdio;
 	struct loop loop;
 	struct loop_timer deadline;
+	struct guard guard;
 	pid_t warden;
 	int pidfd;
 	int channel;
@@ -126,6 +128,7 @@ static int start_warden(struct supervisor *s, struct err *err)
 		return r;
 	}
 	s->warden = r;
+	guard_enter(&s->guard, s->warden);
 	return userns_serve(s->plan, s->warden, s->channel, err);
 }
 
@@ -133,6 +136,25 @@ static void kill_run(struct supervisor *s)
 {
 	if (s->pidfd >= 0)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
+}
+
+static int stop_all(void *data, bool stop)
+{
+	struct supervisor *s = data;
+
+	return warden_send_order(s->channel, WARDEN_SIGNAL_ALL, stop ? SIGSTOP : SIGCONT);
+}
+
+static void end_all(void *data)
+{
+	kill_run(data);
+}
+
+static int open_guard(struct supervisor *s, struct result *ret, struct err *err)
+{
+	const struct guard_power power = {.stop = stop_all, .end = end_all, .data = s};
+
+	return guard_open(&s->guard, s->plan, &power, &ret->events, err);
 }
 
 /* Once the warden is gone, and with it everything inside. One that did not
@@ -208,6 +230,7 @@ static void watch(struct supervisor *s)
 {
 	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
 	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);
+	guard_watch(&s->guard, &s->loop);
 	if (s->plan->timeout_ms != UINT64_MAX) {
 		s->deadline = (struct loop_timer){.at_ns = s->started_ns +
 							   s->plan->timeout_ms * 1000000,
@@ -257,12 +280,15 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .pidfd = -1,
 			       .channel = -1,
 			       .signals = -1,
+			       .guard = {.inotify = -1, .quarantine.fd = -1, .rebind = {-1, -1}},
 			       .started_ns = clock_mono_ns()};
 	int r;
 
 	r = check_stdio(stdio, err);
 	if (r == 0)
 		r = catch_signals(&s, err);
+	if (r == 0)
+		r = open_guard(&s, ret, err);
 	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
@@ -271,6 +297,9 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 		kill_run(&s);
 	if (s.warden > 0)
 		collect(&s, ret);
+	if (s.warden > 0)
+		guard_finish(&s.guard);
+	guard_close(&s.guard);
 	if (s.warden > 0)
 		take_report(&s, err);
 	fd_close(s.channel);

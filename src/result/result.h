@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "result/event.h"
+
 enum outcome {
 	OUTCOME_OK,
 	OUTCOME_FAILED, /* exited with another status than 0 */
@@ -32,6 +34,7 @@ struct result {
 	int signal;    /* that ended it, else 0 */
 	uint64_t duration_ms;
 	struct usage usage;
+	struct events events; /* events_release() */
 };
 
 const char *outcome_name(enum outcome outcome);
