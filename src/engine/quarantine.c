@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -112,44 +113,50 @@ static int take(struct quarantine *q, int dir, const char *name, const char *new
 	return unlinkat(dir, name, 0) < 0 ? -errno : 0;
 }
 
-/* The last resort: a name that means nothing to anybody. */
-static char *set_aside(int dir, const char *dir_path, const char *name)
+/* A name that means nothing to anybody, in the same folder. */
+static int set_aside(int dir, const char *name, char new_name[NAME_MAX + 1])
 {
-	char new_name[NAME_MAX + 1];
 	uint64_t random = 0;
 	int r;
 
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
 		random = (uint64_t)getpid();
-	snprintf(new_name, sizeof(new_name), "pale-quarantined-%016llx-%.32s",
+	snprintf(new_name, NAME_MAX + 1, "pale-quarantined-%016llx-%.32s",
 		 (unsigned long long)random, name);
 	r = move(dir, name, dir, new_name);
 	if (r == -EACCES) {
 		add_write(dir);
 		r = move(dir, name, dir, new_name);
 	}
-	return r < 0 ? NULL : path_join(dir_path, new_name);
+	return r;
 }
 
 int quarantine_take(struct quarantine *q, int dir, const char *dir_path, const char *name,
 		    char **ret_where, struct err *err)
 {
-	_cleanup_(freep) char *new_name = str_printf("%u-%s", q->count + 1, name);
-	int r = new_name ? ready(q, err) : err_oom(err);
+	_cleanup_(freep) char *kept = str_printf("%u-%s", q->count + 1, name);
+	char aside[NAME_MAX + 1];
+	int r;
 
 	*ret_where = NULL;
+	if (!kept)
+		return err_oom(err);
+	/* First it loses its name, which takes microseconds; the rest can wait. */
+	r = set_aside(dir, name, aside);
+	if (r < 0)
+		return r == -ENOENT ? r : err_sys(err, r, "rename it");
+	q->renamed_ns = clock_mono_ns();
+	r = ready(q, err);
 	if (r == 0) {
-		r = take(q, dir, name, new_name);
-		if (r == -ENOENT)
-			return r;
+		r = take(q, dir, aside, kept);
 		if (r < 0)
 			err_sys(err, r, "move it to %s", q->path);
 	}
 	if (r < 0) {
-		*ret_where = set_aside(dir, dir_path, name);
+		*ret_where = path_join(dir_path, aside);
 		return r == -ENOENT ? -EIO : r;
 	}
 	q->count++;
-	*ret_where = path_join(q->path, new_name);
+	*ret_where = path_join(q->path, kept);
 	return *ret_where ? 0 : err_oom(err);
 }

@@ -7,7 +7,7 @@
  * one name in it, and no link is followed.
  */
 #pragma once
-#include <stdbool.h>
+#include <stdint.h>
 
 struct err;
 
@@ -15,6 +15,7 @@ struct quarantine {
 	const char *path; /* NULL: there is no such place */
 	int fd;           /* -1 until something is in it */
 	unsigned count;
+	uint64_t renamed_ns; /* when the last one lost its name */
 };
 
 void quarantine_init(struct quarantine *q, const char *path);

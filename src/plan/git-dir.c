@@ -22,7 +22,7 @@ enum {
 	CONFIG_MAX = 1 << 20,
 	INCLUDE_DEPTH = 10, /* git's */
 	MODULE_DEPTH = 8,
-	MODULES_MAX = 256,
+	VISITED_MAX = 256,
 };
 
 /* In every directory that git takes for a repository's. With `commondir` it would
@@ -33,7 +33,8 @@ struct git {
 	const char *workspace;
 	const char *home;
 	struct protection *protection;
-	unsigned modules;
+	unsigned visited;
+	unsigned module_depth;
 	unsigned depth; /* of includes */
 };
 
@@ -125,6 +126,7 @@ static int read_config(struct git *git, const char *dir, const char *path, struc
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(freep) char *folder = NULL;
 	struct reading reading = {.git = git, .err = err};
+	const char *slash;
 	int r = walk_path(&walk, dir, path, err);
 
 	if (r < 0 || !walk.real || !S_ISREG(walk.mode) || git->depth > INCLUDE_DEPTH)
@@ -132,7 +134,8 @@ static int read_config(struct git *git, const char *dir, const char *path, struc
 	r = read_text(walk.real, CONFIG_MAX, &text, err);
 	if (r < 0)
 		return r;
-	folder = strndup(walk.real, (size_t)(strrchr(walk.real, '/') - walk.real) + 1);
+	slash = strrchr(walk.real, '/');
+	folder = slash == walk.real ? strdup("/") : strndup(walk.real, (size_t)(slash - walk.real));
 	if (!folder)
 		return err_oom(err);
 	reading.dir = folder;
@@ -161,54 +164,6 @@ static bool has(const char *dir, const char *name)
 	return path && lstat(path, &st) == 0;
 }
 
-/* The repositories of submodules and of other working trees lie in folders below
- * the one of this repository, those of submodules at any depth. */
-static int protect_below(struct git *git, const char *dir, const char *name, unsigned depth,
-			 struct err *err)
-{
-	_cleanup_(freep) char *path = path_join(dir, name);
-	struct dirent *entry;
-	DIR *entries;
-	int r = 0;
-
-	if (!path)
-		return err_oom(err);
-	entries = opendir(path);
-	if (!entries)
-		return 0;
-	while (r == 0 && (entry = readdir(entries))) {
-		_cleanup_(freep) char *below = path_join(path, entry->d_name);
-		struct stat st;
-
-		if (!below) {
-			r = err_oom(err);
-			break;
-		}
-		if (entry->d_name[0] == '.' || lstat(below, &st) < 0 || !S_ISDIR(st.st_mode))
-			continue;
-		if (++git->modules > MODULES_MAX || depth > MODULE_DEPTH)
-			r = err_set(err, ERR_UNSUPPORTED, -E2BIG,
-				    "more repositories below %s than can be protected", dir);
-		else if (!has(below, "HEAD"))
-			r = protect_below(git, path, entry->d_name, depth + 1, err);
-		else
-			r = protect_names(git, below, err);
-		if (r == 0 && has(below, "HEAD") && has(below, "modules"))
-			r = protect_below(git, below, "modules", depth + 1, err);
-	}
-	closedir(entries);
-	return r;
-}
-
-static int protect_repository(struct git *git, const char *dir, struct err *err)
-{
-	int r = protect_names(git, dir, err);
-
-	if (r == 0)
-		r = protect_below(git, dir, "modules", 0, err);
-	return r < 0 ? r : protect_below(git, dir, "worktrees", 0, err);
-}
-
 /* Read DIR/NAME as a pointer; NULL and 0 when there is none. */
 static int read_pointer(const char *dir, const char *name, char **ret, struct err *err)
 {
@@ -225,6 +180,98 @@ static int read_pointer(const char *dir, const char *name, char **ret, struct er
 	return r == -ENOMEM ? err_oom(err) : r;
 }
 
+/* The folder of the working tree that DIR, an entry of a repository, is for; NULL
+ * when it does not say. */
+static char *working_tree(const char *dir)
+{
+	_cleanup_(freep) char *pointer = NULL;
+	_cleanup_(freep) char *full = NULL;
+	struct err ignored;
+	char *slash;
+
+	if (read_pointer(dir, "gitdir", &pointer, &ignored) < 0 || !pointer)
+		return NULL;
+	full = pointer[0] == '/' ? strdup(pointer) : path_join(dir, pointer);
+	slash = full ? strrchr(full, '/') : NULL;
+	if (!slash || !str_eq(slash, "/.git"))
+		return NULL;
+	*slash = '\0';
+	return realpath(full, NULL);
+}
+
+/* A working tree below the workspace can be pointed anywhere from there; one that
+ * lies elsewhere must not be through its entry here. */
+static int protect_worktree(struct git *git, const char *dir, struct err *err)
+{
+	_cleanup_(freep) char *tree = working_tree(dir);
+	int r;
+
+	if (tree && path_covers(git->workspace, tree) && !str_eq(git->workspace, tree))
+		return 0;
+	r = protect_names(git, dir, err);
+	return r < 0 ? r : protect(git, dir, "gitdir", err);
+}
+
+typedef int visit_fn(struct git *git, const char *dir, struct err *err);
+
+/* VISIT each folder in DIR/NAME; in DIR itself when NAME is NULL. */
+static int visit_below(struct git *git, const char *dir, const char *name, visit_fn *visit,
+		       struct err *err)
+{
+	_cleanup_(freep) char *path = name ? path_join(dir, name) : strdup(dir);
+	struct dirent *entry;
+	DIR *entries;
+	int r = 0;
+
+	if (!path)
+		return err_oom(err);
+	entries = opendir(path);
+	if (!entries)
+		return 0;
+	while (r == 0 && (entry = readdir(entries))) {
+		_cleanup_(freep) char *below = path_join(path, entry->d_name);
+		struct stat st;
+
+		if (!below)
+			r = err_oom(err);
+		else if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
+			 lstat(below, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		else if (++git->visited > VISITED_MAX)
+			r = err_set(err, ERR_UNSUPPORTED, -E2BIG,
+				    "more repositories below %s than can be protected", dir);
+		else
+			r = visit(git, below, err);
+	}
+	closedir(entries);
+	return r;
+}
+
+/* The name of a submodule can have slashes, and it can have submodules. */
+static int protect_module(struct git *git, const char *dir, struct err *err)
+{
+	bool found = has(dir, "HEAD");
+	int r = 0;
+
+	if (++git->module_depth > MODULE_DEPTH)
+		r = err_set(err, ERR_UNSUPPORTED, -ELOOP, "submodules below %s are too deep", dir);
+	if (r == 0 && found)
+		r = protect_names(git, dir, err);
+	if (r == 0)
+		r = visit_below(git, dir, found ? "modules" : NULL, protect_module, err);
+	git->module_depth--;
+	return r;
+}
+
+static int protect_repository(struct git *git, const char *dir, struct err *err)
+{
+	int r = protect_names(git, dir, err);
+
+	if (r == 0)
+		r = visit_below(git, dir, "modules", protect_module, err);
+	return r < 0 ? r : visit_below(git, dir, "worktrees", protect_worktree, err);
+}
+
 static bool same_owner(const char *a, const char *b)
 {
 	struct stat x, y;
@@ -232,37 +279,18 @@ static bool same_owner(const char *a, const char *b)
 	return lstat(a, &x) == 0 && lstat(b, &y) == 0 && x.st_uid == y.st_uid;
 }
 
-/* Does the working tree's entry in the repository, DIR, point back at us? */
-static bool points_back(const struct git *git, const char *dir)
-{
-	_cleanup_(freep) char *pointer = NULL;
-	_cleanup_(freep) char *full = NULL;
-	_cleanup_(freep) char *real = NULL;
-	struct err ignored;
-	char *slash;
-
-	if (read_pointer(dir, "gitdir", &pointer, &ignored) < 0 || !pointer)
-		return false;
-	full = pointer[0] == '/' ? strdup(pointer) : path_join(dir, pointer);
-	slash = full ? strrchr(full, '/') : NULL;
-	if (!slash || !str_eq(slash, "/.git"))
-		return false;
-	*slash = '\0';
-	real = realpath(full, NULL);
-	return real && str_eq(real, git->workspace);
-}
-
 /* What git inside needs to see of a repository that lies elsewhere: only as
  * `git worktree add` leaves it, and only the user's own. */
 static int show_common(struct git *git, const char *dir, const struct walk *common, struct err *err)
 {
 	_cleanup_(freep) char *worktrees = path_join(common->real, "worktrees");
+	_cleanup_(freep) char *tree = working_tree(dir);
 	const char *slash = strrchr(dir, '/');
 
 	if (!worktrees)
 		return err_oom(err);
 	if (strlen(worktrees) != (size_t)(slash - dir) ||
-	    strncmp(worktrees, dir, (size_t)(slash - dir)) != 0 || !points_back(git, dir) ||
+	    strncmp(worktrees, dir, (size_t)(slash - dir)) != 0 || !str_eq(tree, git->workspace) ||
 	    !same_owner(git->workspace, dir) || !same_owner(git->workspace, common->real))
 		return 0;
 	git->protection->git_common = strdup(common->real);

@@ -77,7 +77,7 @@ static int probe_name(struct protection *p, int root, const char *workspace, con
 
 	if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (S_ISLNK(st.st_mode)) {
-			struct walk walk = {.protection = p};
+			_cleanup_(walk_release) struct walk walk = {.protection = p};
 
 			return walk_path(&walk, workspace, name, err);
 		}

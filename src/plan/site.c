@@ -282,8 +282,6 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 		r = add_own(site, user, err);
 	if (r == 0)
 		r = add_toolchains(site, err);
-	if (r == 0 && spec->filesystem != FILESYSTEM_NONE)
-		r = protection_probe(site->workspace, user->home, &site->protection, err);
 	return r;
 }
 
@@ -293,6 +291,8 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 	struct site site = {0};
 	int r = fill(&site, spec, user, cwd, env, err);
 
+	if (r == 0 && spec->filesystem != FILESYSTEM_NONE)
+		r = protection_probe(site.workspace, user->home, &site.protection, err);
 	if (r < 0) {
 		site_release(&site);
 		return r;

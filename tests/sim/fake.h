@@ -31,12 +31,15 @@ struct sim {
 	const char *options[10]; /* "paths_hidden=~/.ssh", "setenv=A=b" */
 	const char *degraded[8]; /* --allow-degraded */
 	const char *facts[8];    /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
-	const char *toolchains;  /* below the home, separated by blanks; NULL: .cargo .local/bin */
-	const char *workspace;   /* NULL: FAKE_WORKSPACE */
-	const char *cwd;         /* NULL: the workspace */
-	const char *home;        /* NULL: FAKE_HOME, or the superuser's; "": unknown */
-	bool root;               /* started by root */
-	uid_t owner;             /* of the workspace, when started by root */
+	/* "absent PATH", "file PATH", "dir PATH", "link PATH TEXT", "parent PATH": names that
+	 * are protected; "common PATH": the repository of a linked worktree */
+	const char *protected[10];
+	const char *toolchains; /* below the home, separated by blanks; NULL: .cargo .local/bin */
+	const char *workspace;  /* NULL: FAKE_WORKSPACE */
+	const char *cwd;        /* NULL: the workspace */
+	const char *home;       /* NULL: FAKE_HOME, or the superuser's; "": unknown */
+	bool root;              /* started by root */
+	uid_t owner;            /* of the workspace, when started by root */
 	enum fake_host host;
 	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
 	void (*tweak)(struct resolved *resolved); /* what no option can express */
@@ -168,6 +171,32 @@ static inline const char *fake_home(const struct sim *sim)
 	return sim->root ? "/root" : FAKE_HOME;
 }
 
+static inline void fake_protected(const char *fact, struct protection *p)
+{
+	static const char *const types[] = {
+		[PROTECTED_ABSENT] = "absent ", [PROTECTED_FILE] = "file ",
+		[PROTECTED_DIR] = "dir ",       [PROTECTED_LINK] = "link ",
+		[PROTECTED_PARENT] = "parent ",
+	};
+	const char *name = strchr(fact, ' ') + 1;
+	_cleanup_(freep) char *path = strndup(name, strcspn(name, " "));
+	const char *link = strchr(name, ' ');
+	char *slash;
+
+	fake_must(path);
+	if (str_starts(fact, "common ")) {
+		p->git_common = fake_dup(path);
+		return;
+	}
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < array_len(types); i++)
+		if (str_starts(fact, types[i]))
+			fake_must(protection_add(p, path, slash + 1, (enum protected_type)i,
+						 (struct file_id){.ino = i != PROTECTED_ABSENT},
+						 link ? link + 1 : NULL) == 0);
+}
+
 static inline void fake_site_init(const struct sim *sim, const struct spec *spec, struct site *ret)
 {
 	*ret = (struct site){0};
@@ -183,6 +212,8 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	fake_site_paths(sim, &spec->paths_writable, ret);
 	fake_site_paths(sim, &spec->paths_hidden, ret);
 	fake_toolchains(sim, ret);
+	for (size_t i = 0; i < array_len(sim->protected) && sim->protected[i]; i++)
+		fake_protected(sim->protected[i], &ret -> protection);
 }
 
 static inline int fake_resolve(const struct sim *sim, struct resolved *ret, struct err *err)

@@ -102,5 +102,6 @@ int main(void)
 	CHECK(cases_sites);
 	CHECK(cases_environment);
 	CHECK(cases_refused);
+	CHECK(cases_protected);
 	return tap_done();
 }
