@@ -377,7 +377,8 @@ void guard_close(struct guard *g)
 	free(g->items);
 	quarantine_release(&g->quarantine);
 	rebind_close(&g->rebind);
-	g->inotify = fd_close(g->inotify);
+	/* Closed here it would wait for a grace period of the kernel: milliseconds. */
+	g->inotify = fd_close_later(g->inotify);
 	g->dirs = NULL;
 	g->items = NULL;
 	g->dirs_len = g->items_len = 0;
