@@ -54,12 +54,10 @@ static void record(struct guard *g, const struct guard_item *item, enum tamper_a
 static void end_run(struct guard *g, const struct guard_item *item, const char *where,
 		    const char *reason)
 {
-	if (g->ended)
-		return;
-	g->ended = true;
-	if (!g->over)
+	if (!g->ended && !g->over)
 		g->power.end(g->power.data);
-	record(g, item, TAMPER_ENDED, where, reason);
+	g->ended = true;
+	record(g, item, g->over && where ? TAMPER_QUARANTINED : TAMPER_ENDED, where, reason);
 }
 
 /* The order is on its way while we do the deed; a run that cannot be stopped is
@@ -222,6 +220,9 @@ static void take_event(struct guard *g, const struct inotify_event *event)
 {
 	uint32_t mask = event->mask & (APPEARED | VANISHED);
 
+	/* A run that is about to end gets no more of our time than the last look. */
+	if (g->ended && !g->over)
+		return;
 	if (event->mask & IN_Q_OVERFLOW) {
 		for (size_t i = 0; i < g->items_len; i++)
 			g->items[i].vacant = true; /* for all that we know */
