@@ -19,7 +19,6 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/sys.h"
-#include "engine/loop.h"
 #include "plan/plan.h"
 #include "result/event.h"
 
@@ -27,7 +26,8 @@ enum {
 	QUARANTINE_MAX = 16, /* things of one run */
 	SIGHTINGS_MAX = 256,
 	SLICE_NS = 100000,
-	READS_MAX = 8, /* per turn of the loop: others want their turn too */
+	LOOK_NS = 2000000, /* between two looks, without inotify */
+	READS_MAX = 8,     /* per turn of the loop: others want their turn too */
 };
 
 #define APPEARED (IN_CREATE | IN_MOVED_TO)
@@ -269,6 +269,19 @@ static void on_events(void *data, short revents)
 	go_on(g);
 }
 
+static void on_time(void *data, short revents)
+{
+	struct guard *g = data;
+
+	(void)revents;
+	if (g->ended)
+		return;
+	g->noticed_ns = clock_mono_ns();
+	check_all(g);
+	go_on(g);
+	g->timer.at_ns = clock_mono_ns() + LOOK_NS;
+}
+
 static int watch_dir(struct guard *g, struct guard_dir *dir, struct err *err)
 {
 	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -281,9 +294,13 @@ static int watch_dir(struct guard *g, struct guard_dir *dir, struct err *err)
 	if (dir->fd < 0)
 		return err_sys(err, dir->fd, "open %s", dir->path);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", dir->fd);
+	if (g->inotify < 0)
+		return 0;
 	dir->watch = inotify_add_watch(
 		g->inotify, name, APPEARED | VANISHED | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
-	if (dir->watch < 0)
+	if (dir->watch < 0 && errno == ENOSPC)
+		g->inotify = fd_close(g->inotify);
+	else if (dir->watch < 0)
 		return err_sys(err, -errno, "watch %s", dir->path);
 	return 0;
 }
@@ -292,7 +309,6 @@ static int add_item(struct guard *g, const struct guarded *what, struct err *err
 {
 	struct guard_item *item = &g->items[g->items_len];
 	size_t dir = 0;
-	int r;
 
 	while (dir < g->dirs_len && strcmp(g->dirs[dir].path, what->dir) != 0)
 		dir++;
@@ -302,10 +318,7 @@ static int add_item(struct guard *g, const struct guarded *what, struct err *err
 		return 0;
 	g->dirs[dir] = (struct guard_dir){.path = what->dir, .fd = -1, .watch = -1};
 	g->dirs_len++;
-	r = watch_dir(g, &g->dirs[dir], err);
-	if (r == -ENOSPC)
-		err_hint(err, r, "a limit is reached: see `sysctl fs.inotify.max_user_watches`");
-	return r;
+	return watch_dir(g, &g->dirs[dir], err);
 }
 
 int guard_open(struct guard *g, const struct plan *plan, const struct guard_power *power,
@@ -321,12 +334,10 @@ int guard_open(struct guard *g, const struct plan *plan, const struct guard_powe
 	g->items = calloc(plan->guards_len, sizeof(*g->items));
 	if (!g->dirs || !g->items)
 		return err_oom(err);
+	/* Of these a user has 128 as a rule, and of watches a number as well. */
 	g->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (g->inotify < 0) {
-		r = err_sys(err, -errno, "watch the protected paths");
-		return err_hint(err, r,
-				"a limit is reached: see `sysctl fs.inotify.max_user_instances`");
-	}
+	if (g->inotify < 0 && errno != EMFILE)
+		return err_sys(err, -errno, "watch the protected paths");
 	for (size_t i = 0; i < plan->guards_len && r == 0; i++)
 		r = add_item(g, &plan->guards[i], err);
 	return r;
@@ -353,19 +364,25 @@ static void be_quick(void)
 
 void guard_watch(struct guard *g, struct loop *loop)
 {
-	if (g->inotify < 0)
+	if (g->items_len == 0)
 		return;
 	be_quick();
-	loop_add(loop, g->inotify, POLLIN, on_events, g);
+	if (g->inotify >= 0) {
+		loop_add(loop, g->inotify, POLLIN, on_events, g);
+		return;
+	}
+	g->timer = (struct loop_timer){
+		.at_ns = clock_mono_ns() + LOOK_NS, .fn = on_time, .data = g};
+	loop_add_timer(loop, &g->timer);
 }
 
 void guard_finish(struct guard *g)
 {
-	if (g->inotify < 0)
+	if (g->items_len == 0)
 		return;
 	g->over = true;
 	g->noticed_ns = clock_mono_ns();
-	while (take_events(g))
+	while (g->inotify >= 0 && take_events(g))
 		;
 	check_all(g);
 }

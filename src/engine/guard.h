@@ -19,13 +19,13 @@
 #include <sys/types.h>
 
 #include "base/path.h"
+#include "engine/loop.h"
 #include "engine/quarantine.h"
 #include "engine/rebind.h"
 
 struct err;
 struct events;
 struct guarded;
-struct loop;
 struct plan;
 
 /* What the guard can do to the run. */
@@ -49,7 +49,8 @@ struct guard_item {
 };
 
 struct guard {
-	int inotify; /* -1: there is nothing to watch */
+	int inotify; /* -1: there is nothing to watch, or we look from time to time */
+	struct loop_timer timer;
 	struct guard_dir *dirs;
 	size_t dirs_len;
 	struct guard_item *items;

@@ -300,6 +300,34 @@ def case_folded_case(p):
         image.unlink(missing_ok=True)
 
 
+HOG = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+while libc.inotify_init() >= 0:
+    pass
+print('full', flush=True)
+sys.stdin.read()
+"""
+
+
+def case_without_inotify(p):
+    """A user's instances can be used up."""
+    fresh(p)
+    p.write(p.ws / 'pale.toml', '# old\n')
+    hog = p.start('sh', '-c', 'ulimit -n 4096; exec python3 -c "$1"', 'sh', HOG, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        hog.stdout.readline()
+        r = p.sh('--', 'echo evil >.envrc; sleep 0.1; cat .envrc')
+        ok(r.booted and r.code != 0 and not (p.ws / '.envrc').exists() and len(quarantined(p)) == 1, p,
+           'a new name is taken away all the same', r)
+        r = during(p, 'echo evil >>pale.toml; mv pale.toml x; exit 0',
+                   lambda: p.run('sh', '-c', 'echo "# new" >t; mv t pale.toml'))
+        ok(r.booted and (p.ws / 'pale.toml').read_text() == '# new\n', p, 'and a file bound again', r)
+    finally:
+        hog.stdin.close()
+        hog.wait()
+
+
 def case_window(p):
     """How long a new name can be there."""
     fresh(p)
@@ -333,4 +361,5 @@ def case_window(p):
 
 main(case_existing_ones_stay, case_new_ones_are_taken_away, case_ways_to_make_one,
      case_inside_a_quarantined_folder, case_floods, case_replaced_on_the_host, case_links,
-     case_nowhere_to_put_it, case_only_where_it_matters, case_folded_case, case_window)
+     case_nowhere_to_put_it, case_only_where_it_matters, case_folded_case, case_without_inotify,
+     case_window)
