@@ -124,6 +124,17 @@ static int find_argv(struct run *run, const struct run_request *request, struct 
 	return r;
 }
 
+/* Made only when something goes there. */
+static int name_quarantine(struct run *run, struct err *err)
+{
+	const char *state = run->context.workspace.state_dir;
+
+	if (!state)
+		return 0;
+	run->plan->quarantine = str_printf("%s/quarantine/%s", state, run->id);
+	return run->plan->quarantine ? 0 : err_oom(err);
+}
+
 /* WITHOUT: it is known that namespaces are refused here. */
 static int make_plan(struct run *run, char *const *argv, bool without, struct err *err)
 {
@@ -145,6 +156,8 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = site_add_caches(&site, &run->resolved.spec, &context->workspace, err);
 	if (r == 0)
 		r = plan_compile(&run->resolved, &host, &site, argv, &run->plan, err);
+	if (r == 0)
+		r = name_quarantine(run, err);
 	site_release(&site);
 	host_release(&host);
 	return r;
@@ -239,6 +252,7 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 void run_release(struct run *run)
 {
 	plan_free(run->plan);
+	events_release(&run->result.events);
 	resolved_release(&run->resolved);
 	context_release(&run->context);
 	free(run->command);
@@ -320,6 +334,7 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 		json_add_uint(json, "ceiling", run->plan->ceiling);
 		json_end_object(json);
 	}
+	events_json(&run->result.events, json);
 	json_add_null(json, "violations"); /* nobody looks yet: not the same as none */
 	json_add_null(json, "stage");
 	json_end_object(json);

@@ -2,6 +2,8 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -16,6 +18,34 @@ int fd_close(int fd)
 		close(fd);
 	errno = saved;
 	return -1;
+}
+
+/* A socket that holds itself is garbage once it is closed, with all that it holds.
+ * Linux 6.10 and newer collect it in the background. */
+int fd_close_later(int fd)
+{
+	char byte = 0;
+	struct iovec iov = {.iov_base = &byte, .iov_len = 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control = {0};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	int pair[2];
+
+	if (fd < 0 || socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return fd_close(fd);
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(2 * sizeof(int));
+	memcpy(CMSG_DATA(&control.head), (int[]){fd, pair[1]}, 2 * sizeof(int));
+	(void)sendmsg(pair[0], &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+	fd_close(fd);
+	fd_close(pair[1]);
+	return fd_close(pair[0]);
 }
 
 int fd_write_all(int fd, const void *data, size_t len)

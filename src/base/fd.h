@@ -13,6 +13,10 @@ static inline void fd_closep(int *fd)
 	*fd = fd_close(*fd);
 }
 
+/* Close FD, for a kind of file whose last close makes its caller wait, without the
+ * wait: the kernel gets it to collect. Returns -1. */
+int fd_close_later(int fd);
+
 int fd_write_all(int fd, const void *data,
 		 size_t len); /* 0 or -errno; EINTR and short writes handled */
 /* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */

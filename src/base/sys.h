@@ -43,6 +43,14 @@ struct sys_landlock_ruleset {
 	uint64_t handled_access_fs, handled_access_net, scoped;
 };
 
+struct sys_sched_attr {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
 static inline int sys_result(long r)
 {
 	return r < 0 ? -errno : (int)r;
@@ -100,6 +108,11 @@ static inline int sys_make_private(const char *path)
 static inline int sys_pidfd_send_signal(int pidfd, int sig)
 {
 	return sys_result(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));
+}
+/* Of the calling thread. */
+static inline int sys_sched_setattr(const struct sys_sched_attr *attr)
+{
+	return sys_result(syscall(SYS_sched_setattr, 0, attr, 0));
 }
 static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 {

@@ -294,6 +294,60 @@ static int explain(const struct run *run, const struct run_args *args)
 	return emit(&out) ? EXIT_NOT_RUN : 0;
 }
 
+/* One line for each thing that happened to a protected name. */
+static void report_event(const struct event *event)
+{
+	struct err err = {0};
+
+	switch (event->action) {
+	case TAMPER_QUARANTINED:
+		err_set(&err, ERR_POLICY, 0,
+			"tampering: %s was created during the run and is now %s", event->path,
+			event->where);
+		break;
+	case TAMPER_RESTORED:
+		err_set(&err, ERR_POLICY, 0,
+			"tampering: the link %s was changed and is as it was%s%s", event->path,
+			event->where ? "; what replaced it is now " : "",
+			event->where ? event->where : "");
+		break;
+	case TAMPER_REBOUND:
+		err_set(&err, ERR_POLICY, 0,
+			"%s was replaced outside; inside it is read-only again", event->path);
+		break;
+	case TAMPER_GONE:
+		err_set(&err, ERR_POLICY, 0, "tampering: %s was created and removed during the run",
+			event->path);
+		break;
+	case TAMPER_ENDED:
+		err_set(&err, ERR_POLICY, 0, "the run was ended over %s: %s%s%s", event->path,
+			event->reason, event->where ? "; what was there is now " : "",
+			event->where ? event->where : "");
+		break;
+	}
+	report(&err);
+}
+
+static void report_events(const struct events *events)
+{
+	struct err err = {0};
+
+	for (size_t i = 0; i < events->len; i++) {
+		const struct event *event = &events->items[i];
+
+		/* The same again is no news. */
+		if (i > 0 && event->action == TAMPER_GONE && event[-1].action == TAMPER_GONE &&
+		    str_eq(event->path, event[-1].path))
+			continue;
+		report_event(event);
+	}
+	if (events->dropped == 0)
+		return;
+	err_set(&err, ERR_POLICY, 0, "tampering: %llu times more",
+		(unsigned long long)events->dropped);
+	report(&err);
+}
+
 /* What ended the run, when it was pale or a limit: never a bare 137. */
 static void explain_end(const struct run *run)
 {
@@ -321,8 +375,10 @@ static int finish(const struct run *run, const struct run_args *args)
 {
 	int status = result_status(&run->result);
 
-	if (!is_quiet(args))
+	if (!is_quiet(args)) {
 		explain_end(run);
+		report_events(&run->result.events);
+	}
 	/* A result that could not be delivered is no success. */
 	if (deliver(run, NULL, args) != 0 && status == 0)
 		return STATUS_ERROR;

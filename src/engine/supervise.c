@@ -21,6 +21,7 @@
 #include "engine/contain.h"
 #include "engine/engine.h"
 #include "engine/limiter.h"
+#include "engine/guard.h"
 #include "engine/loop.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
@@ -47,6 +48,7 @@ struct supervisor {
 	struct loop_timer deadline;
 	struct limiter limiter;
 	int lifeline; /* 0: none */
+	struct guard guard;
 	pid_t warden;
 	int pidfd;
 	int channel;
@@ -136,7 +138,10 @@ static int start_warden(struct supervisor *s, struct err *err)
 		return userns_refused(err_sys(err, r, "create the namespaces"), err);
 	}
 	s->warden = r;
-	return by_bwrap ? 0 : userns_serve(s->plan, s->warden, s->channel, err);
+	if (by_bwrap)
+		return 0; /* the sandbox is further down: nothing can be bound again there */
+	guard_enter(&s->guard, s->warden);
+	return userns_serve(s->plan, s->warden, s->channel, err);
 }
 
 static void kill_run(struct supervisor *s)
@@ -153,6 +158,25 @@ static void note_report(struct supervisor *s, const struct warden_report *report
 	s->failed = report->kind == WARDEN_FAILED;
 	if (s->failed)
 		*s->err = report->err;
+}
+
+static int stop_all(void *data, bool stop)
+{
+	struct supervisor *s = data;
+
+	return warden_send_order(s->channel, WARDEN_SIGNAL_ALL, stop ? SIGSTOP : SIGCONT);
+}
+
+static void end_all(void *data)
+{
+	kill_run(data);
+}
+
+static int open_guard(struct supervisor *s, struct result *ret, struct err *err)
+{
+	const struct guard_power power = {.stop = stop_all, .end = end_all, .data = s};
+
+	return guard_open(&s->guard, s->plan, &power, &ret->events, err);
 }
 
 /* Once the warden is gone, and with it everything inside. One that did not
@@ -343,6 +367,7 @@ static void watch(struct supervisor *s)
 	loop_add_timer(&s->loop, &s->deadline);
 	if (s->lifeline)
 		loop_add(&s->loop, s->lifeline, POLLRDHUP, on_hangup, s);
+	guard_watch(&s->guard, &s->loop);
 	limiter_watch(&s->limiter, &s->loop, s->warden, on_limit, s);
 	loop_run(&s->loop);
 }
@@ -390,6 +415,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 			       .scratch = -1,
 			       .lifeline = stdio->lifeline,
+			       .guard = {.inotify = -1, .quarantine.fd = -1, .rebind = {-1, -1}},
 			       .started_ns = clock_mono_ns()};
 	int r;
 
@@ -408,6 +434,8 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 		r = s.scratch < 0 && s.scratch != -EBADF ? s.scratch : 0;
 	}
 	if (r == 0)
+		r = open_guard(&s, ret, err);
+	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
 		watch(&s);
@@ -416,6 +444,9 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	if (s.warden > 0)
 		collect(&s, ret);
 	scratch_remove(plan, s.scratch);
+	if (s.warden > 0)
+		guard_finish(&s.guard);
+	guard_close(&s.guard);
 	if (s.warden > 0)
 		take_report(&s);
 	ret->output_dropped = streams_release(&s.streams);

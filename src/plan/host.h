@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "config/git-identity.h"
 #include "plan/rung.h"
+#include "plan/protected.h"
 
 struct err;
 struct user;
@@ -85,9 +86,10 @@ struct site {
 		char *src; /* where it is kept */
 	} * caches;
 	size_t caches_len;
-	char *scratch;           /* a name for temporary files that nobody has yet */
-	struct git_identity git; /* who the user is to git */
-	struct strv env;         /* the caller's environment */
+	struct protection protection; /* names in the workspace that the host acts on */
+	char *scratch;                /* a name for temporary files that nobody has yet */
+	struct git_identity git;      /* who the user is to git */
+	struct strv env;              /* the caller's environment */
 };
 
 /* Looks up every path of SPEC, and what .paleignore hides. A rule inside the workspace that leads out of

@@ -18,6 +18,7 @@
 #include "plan/host.h"
 #include "plan/op.h"
 #include "plan/place.h"
+#include "plan/protect.h"
 #include "plan/toolchains.h"
 #include "policy/spec.h"
 
@@ -31,7 +32,7 @@ struct layout {
 	bool bare;          /* no mounts: what is allowed is a list of rules */
 	struct strv hidden; /* existing paths, without links, none below another */
 	struct places places;
-	struct strv hides, pins; /* as seen inside */
+	struct strv hides, pins, readonly; /* as seen inside */
 };
 
 bool layout_writes_root(const struct spec *spec)
@@ -137,6 +138,21 @@ static int add_workspace(struct layout *l)
 	return places_add(&l->places, place);
 }
 
+/* The repository that the workspace is a working tree of. */
+static int add_repository(struct layout *l)
+{
+	const struct protection *p = &l->site->protection;
+	bool writes = l->spec->filesystem == FILESYSTEM_WORKSPACE_ONLY;
+
+	if (l->spec->filesystem == FILESYSTEM_NONE || !p->git_common)
+		return 0;
+	return places_add(&l->places, (struct place){.dst = p->git_common,
+						     .src = p->git_common,
+						     .flags = OP_IDMAP,
+						     .access = writes ? ACCESS_WRITE : ACCESS_READ,
+						     .id = p->git_common_id});
+}
+
 /* The root of the host, or its system directories. */
 static int add_system(struct layout *l)
 {
@@ -227,6 +243,8 @@ static int collect_places(struct layout *l, struct err *err)
 
 	if (r == 0)
 		r = add_workspace(l);
+	if (r == 0)
+		r = add_repository(l);
 	if (r < 0)
 		return err_oom(err);
 	r = add_rules(l, &l->spec->paths_readable, ACCESS_READ, err);
@@ -248,18 +266,6 @@ static int collect_places(struct layout *l, struct err *err)
 	return r < 0 ? err_oom(err) : 0;
 }
 
-/* Every folder between a writable place and what is hidden in it becomes a
- * mount point, so that none can be renamed away for the next run. */
-static int pin_parents(struct layout *l, const struct place *place, const char *path)
-{
-	size_t top = str_eq(place->dst, "/") ? 0 : strlen(place->dst);
-	int r = 0;
-
-	for (const char *p = strchr(path + top + 1, '/'); p && r == 0; p = strchr(p + 1, '/'))
-		r = strv_addn(&l->pins, path, (size_t)(p - path));
-	return r;
-}
-
 /* Hide the host's PATH under every name that a place gives it. */
 static int hide_everywhere(struct layout *l, const char *path)
 {
@@ -279,7 +285,7 @@ static int hide_everywhere(struct layout *l, const char *path)
 			continue;
 		r = strv_add(&l->hides, name);
 		if (r == 0 && place->access == ACCESS_WRITE)
-			r = pin_parents(l, place, name);
+			r = place_pin_parents(place, name, &l->pins);
 		if (r < 0)
 			return r;
 	}
@@ -292,7 +298,6 @@ static int hide_all(struct layout *l)
 
 	for (size_t i = 0; i < l->hidden.len && r == 0; i++)
 		r = hide_everywhere(l, l->hidden.items[i]);
-	strv_sort_unique(&l->pins);
 	paths_fold(&l->hides);
 	return r;
 }
@@ -343,6 +348,27 @@ static int check_own(const struct layout *l, struct err *err)
 				own->path);
 	}
 	return check_own_links(l, err);
+}
+
+/* A rule that opens what is protected could not be kept. */
+static int protect_names(struct layout *l, struct err *err)
+{
+	const struct strv *rules = &l->spec->paths_writable;
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const struct site_path *at = find_site(l->site, rules->items[i]);
+
+		if (at->type == SITE_ABSENT || !protection_covers(&l->site->protection, at->real))
+			continue;
+		err_set(err, ERR_POLICY, -EPERM, "%s is protected: it cannot be made writable",
+			at->path);
+		return err_hint(err, -EPERM,
+				"programs of the host act on it; change it outside of the sandbox");
+	}
+	if (protect_compile(&l->site->protection, &l->places, &l->hides, l->plan, &l->pins,
+			    &l->readonly) < 0)
+		return err_oom(err);
+	return 0;
 }
 
 /* A folder that is not there inside is no place to start in. */
@@ -461,6 +487,8 @@ static int emit_hidden(struct layout *l)
 
 	for (size_t i = 0; i < l->pins.len && r == 0; i++)
 		r = plan_add(l->plan, OP_PIN, NULL, l->pins.items[i], 0);
+	for (size_t i = 0; i < l->readonly.len && r == 0; i++)
+		r = plan_add(l->plan, OP_READONLY, NULL, l->readonly.items[i], 0);
 	for (size_t i = 0; i < l->hides.len && r == 0; i++)
 		r = plan_add(l->plan, OP_HIDE, NULL, l->hides.items[i],
 			     is_kernel_path(l->hides.items[i]) ? OP_OPTIONAL : 0);
@@ -557,6 +585,9 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 		r = err_oom(err);
 	if (r == 0)
 		r = check_own(&l, err);
+	if (r == 0 && !l.write_root && !l.bare)
+		r = protect_names(&l, err);
+	strv_sort_unique(&l.pins);
 	if (r == 0 && l.bare)
 		r = check_bare(&l, err);
 	if (r == 0 && (l.bare ? emit_bare(&l) : emit(&l)) < 0)
@@ -565,5 +596,6 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	strv_release(&l.hidden);
 	strv_release(&l.hides);
 	strv_release(&l.pins);
+	strv_release(&l.readonly);
 	return r;
 }

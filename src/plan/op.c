@@ -131,6 +131,40 @@ int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size)
 	return add(plan, (struct op){.kind = kind, .size = size}, NULL, NULL);
 }
 
+static void release_guard(struct guarded *guard)
+{
+	free(guard->dir);
+	free(guard->name);
+	free(guard->dst);
+	free(guard->link);
+}
+
+int plan_add_guard(struct plan *plan, const char *dir, const char *name, const char *dst,
+		   const char *link, struct file_id id)
+{
+	struct guarded guard = {.id = id};
+
+	if (plan->guards_len == plan->guards_cap) {
+		size_t cap = plan->guards_cap ? plan->guards_cap * 2 : 64;
+		struct guarded *guards = reallocarray(plan->guards, cap, sizeof(*guards));
+
+		if (!guards)
+			return -ENOMEM;
+		plan->guards = guards;
+		plan->guards_cap = cap;
+	}
+	guard.dir = strdup(dir);
+	guard.name = strdup(name);
+	guard.dst = dst ? strdup(dst) : NULL;
+	guard.link = link ? strdup(link) : NULL;
+	if (!guard.dir || !guard.name || (dst && !guard.dst) || (link && !guard.link)) {
+		release_guard(&guard);
+		return -ENOMEM;
+	}
+	plan->guards[plan->guards_len++] = guard;
+	return 0;
+}
+
 void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by)
 {
 	if (plan->verdicts_len == PLAN_VERDICTS_MAX)
@@ -147,6 +181,10 @@ struct plan *plan_free(struct plan *plan)
 		free(plan->ops[i].src);
 		free(plan->ops[i].dst);
 	}
+	for (size_t i = 0; i < plan->guards_len; i++)
+		release_guard(&plan->guards[i]);
+	free(plan->guards);
+	free(plan->quarantine);
 	free(plan->ops);
 	strv_release(&plan->env);
 	strv_release(&plan->argv);

@@ -12,4 +12,7 @@ int plan_add_tmpfs_root(struct plan *plan, uint64_t size);
 int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
 int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size);
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);
+/* DST and LINK may be NULL. */
+int plan_add_guard(struct plan *plan, const char *dir, const char *name, const char *dst,
+		   const char *link, struct file_id id);
 void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by);

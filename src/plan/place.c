@@ -110,3 +110,15 @@ char *place_name_of(const struct place *place, const char *path)
 
 	return *rest ? path_join(place->dst, rest) : strdup(place->dst);
 }
+
+int place_pin_parents(const struct place *place, const char *path, struct strv *pins)
+{
+	size_t top = strcmp(place->dst, "/") == 0 ? 0 : strlen(place->dst);
+	int r = 0;
+
+	if (!path[top])
+		return 0; /* the place itself */
+	for (const char *p = strchr(path + top + 1, '/'); p && r == 0; p = strchr(p + 1, '/'))
+		r = strv_addn(pins, path, (size_t)(p - path));
+	return r;
+}

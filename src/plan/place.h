@@ -52,3 +52,6 @@ void places_settle(struct places *places, const struct strv *hidden);
 const struct place *places_at(const struct places *places, const char *path);
 /* Where the host's PATH appears in PLACE: a new string, or NULL without memory. */
 char *place_name_of(const struct place *place, const char *path);
+/* Every folder between PLACE, which is writable, and PATH in it: as mount points
+ * none can be renamed away for the next run. */
+int place_pin_parents(const struct place *place, const char *path, struct strv *pins);

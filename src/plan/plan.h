@@ -81,6 +81,16 @@ struct op {
 	mode_t mode;
 };
 
+/* A name on the host that the command must neither make nor replace, where it
+ * could: watched by the engine. */
+struct guarded {
+	char *dir; /* without links */
+	char *name;
+	char *dst;         /* its read-only mount inside; NULL when there is none */
+	char *link;        /* what a link says; NULL when it is none */
+	struct file_id id; /* all zero: absent */
+};
+
 enum enforcement { ENFORCED, DEGRADED, UNENFORCED };
 
 /* What became of one dimension of the spec. */
@@ -123,7 +133,10 @@ struct plan {
 	gid_t gid;
 	struct op *ops;
 	size_t ops_len, ops_cap;
-	struct strv env; /* the command's whole environment */
+	struct guarded *guards;
+	size_t guards_len, guards_cap;
+	char *quarantine; /* where the run may put what it must not leave; NULL: nowhere */
+	struct strv env;  /* the command's whole environment */
 	struct strv argv;
 	char *cwd;
 	uint64_t timeout_ms; /* UINT64_MAX: none */

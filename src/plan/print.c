@@ -106,6 +106,32 @@ static int print_env(const struct plan *plan, struct str *out)
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
+static const char *guard_state(const struct guarded *guard)
+{
+	return guard->dst      ? "read-only"
+	       : guard->link   ? "link"
+	       : guard->id.ino ? "pinned"
+			       : "absent";
+}
+
+static int print_guards(const struct plan *plan, struct str *out)
+{
+	int r = plan->guards_len ? str_append(out, "\nwatched\n") : 0;
+
+	for (size_t i = 0; i < plan->guards_len && r == 0; i++) {
+		const struct guarded *guard = &plan->guards[i];
+
+		r = str_appendf(out, "  %-9s ", guard_state(guard));
+		if (r == 0)
+			r = put_escaped(out, " ", guard->dir);
+		if (r == 0)
+			r = put_escaped(out, "/", guard->name);
+		if (r == 0)
+			r = str_append_char(out, '\n');
+	}
+	return r;
+}
+
 int plan_print(const struct plan *plan, struct str *out)
 {
 	int r = print_head(plan, out);
@@ -121,7 +147,7 @@ int plan_print(const struct plan *plan, struct str *out)
 		r = str_append(out, "\noperations\n");
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
 		r = print_op(plan, &plan->ops[i], i + 1, out);
-	return r;
+	return r < 0 ? r : print_guards(plan, out);
 }
 
 void plan_verdicts_json(const struct plan *plan, struct json *json)
@@ -196,6 +222,15 @@ void plan_json(const struct plan *plan, struct json *json)
 	json_begin_array(json, "operations");
 	for (size_t i = 0; i < plan->ops_len; i++)
 		op_json(plan, &plan->ops[i], json);
+	json_end_array(json);
+	json_begin_array(json, "watched");
+	for (size_t i = 0; i < plan->guards_len; i++) {
+		json_begin_object(json, NULL);
+		json_add_string(json, "folder", plan->guards[i].dir);
+		json_add_string(json, "name", plan->guards[i].name);
+		json_add_string(json, "state", guard_state(&plan->guards[i]));
+		json_end_object(json);
+	}
 	json_end_array(json);
 	json_end_object(json);
 }

@@ -325,6 +325,8 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 	struct site site = {0};
 	int r = fill(&site, spec, user, cwd, env, err);
 
+	if (r == 0 && spec->filesystem != FILESYSTEM_NONE)
+		r = protection_probe(site.workspace, user->home, &site.protection, err);
 	if (r < 0) {
 		site_release(&site);
 		return r;
@@ -399,6 +401,7 @@ void site_release(struct site *site)
 	strv_release(&site->ignored);
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);
+	protection_release(&site->protection);
 	git_identity_release(&site->git);
 	release_caches(site);
 	strv_release(&site->env);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "result/event.h"
+
 enum outcome {
 	OUTCOME_OK,
 	OUTCOME_FAILED, /* exited with another status than 0 */
@@ -34,6 +36,7 @@ struct result {
 	uint64_t duration_ms;
 	struct usage usage;
 	uint64_t output_dropped; /* bytes past max_output */
+	struct events events;    /* events_release() */
 };
 
 const char *outcome_name(enum outcome outcome);

@@ -110,8 +110,8 @@ def case_umask_of_the_result(p):
 def case_git_identity(p):
     """A confined git knows who works, and nothing else of the user's configuration."""
     config = p.write(p.home / '.gitconfig', '[user]\nname = Ada L\nemail = ada@example.org\n[alias]\nleak = !echo LEAK\n')
-    line = ('rm -rf .git && git init -q . && git add file && git commit -qm x && git log -1 --format="%an <%ae> %cn"; '
-            'git leak; rm -rf .git')
+    line = ('rm -rf repo && git init -q repo && cd repo && echo x >file && git add file && git commit -qm x && '
+            'git log -1 --format="%an <%ae> %cn"; git leak; rm -rf ../repo')
     r = p.sh('--', line)
     ok(r.booted and b'Ada L <ada@example.org> Ada L' in r.out and b'LEAK' not in r.out, p, 'name and address, no alias', r)
     r = p.sh('--setenv', 'GIT_AUTHOR_NAME=Bob', '--', 'echo $GIT_AUTHOR_NAME')

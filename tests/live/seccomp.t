@@ -284,7 +284,7 @@ with multiprocessing.pool.Pool(2) as pool: print(pool.map(abs, [-1, -2]))
 with tempfile.TemporaryFile() as f: print(f.write(b'abc'))"''',
      b"t\nt\nt\nb'child\\n' Ope\nb'x' False\n[1, 2]\n3\n"),
     ('gcc', "printf '#include <stdio.h>\\nint main(void){puts(\"compiled\");}\\n' >t.c && gcc -O2 -o t t.c && ./t", b'compiled\n'),
-    ('git', 'git init -q . && git config user.name n && git config user.email e@e && git add t.c && git commit -qm first && git log --oneline | wc -l',
+    ('git', 'rm -rf r && git init -q r && cd r && cp ../t.c . && git config user.name n && git config user.email e@e && git add t.c && git commit -qm first && git log --oneline | wc -l',
      b'1\n'),
     ('make', "printf 'all: a b\\na b:\\n\\t@sleep 0.05; echo $@ >$@\\n' >Makefile && make -s -j2 && cat a b", b'a\nb\n'),
     ('tar', 'mkdir -p d/e && echo x >d/e/f && chmod 750 d && ln -sf e d/l && tar -cf t.tar d && rm -r d && tar -xpf t.tar && cat d/l/f && stat -c %a d',

@@ -271,3 +271,40 @@ static const struct sim cases_landlock[] = {
 	 .root = true, .owner = 1000},
 	{"landlock-off", .preset = "off", .options = {"engine=landlock"}},
 };
+
+#define PROTECTED                                                                                  \
+	.protected = {"file " FAKE_WORKSPACE "/pale.toml",                                         \
+		      "absent " FAKE_WORKSPACE "/.envrc",                                          \
+		      "dir " FAKE_WORKSPACE "/.vscode",                                            \
+		      "link " FAKE_WORKSPACE "/.claude a/b",                                       \
+		      "dir " FAKE_WORKSPACE "/a/b",                                                \
+		      "parent " FAKE_WORKSPACE "/.git",                                            \
+		      "file " FAKE_WORKSPACE "/.git/config",                                       \
+		      "dir " FAKE_WORKSPACE "/.git/hooks",                                         \
+		      "absent " FAKE_WORKSPACE "/.vscode/hooks"}
+
+static const struct sim cases_protected[] = {
+	{"protected-workspace-only", PROTECTED},
+	{"protected-root", PROTECTED, .root = true, .owner = 1000},
+	{"protected-readonly", .options = {"filesystem=readonly"}, PROTECTED},
+	{"protected-ephemeral", .options = {"filesystem=readonly", "ephemeral=true"}, PROTECTED},
+	{"protected-unrestricted", .options = {"filesystem=unrestricted"}, PROTECTED},
+	{"protected-scoped-write-elsewhere",
+	 .options = {"filesystem=scoped_write", "paths_writable=${WORKSPACE}/out"}, PROTECTED},
+	{"protected-scoped-write-above",
+	 .options = {"filesystem=scoped_write", "paths_writable=/home/ana"}, PROTECTED},
+	{"protected-rule", .options = {"paths_writable=${WORKSPACE}/.vscode"}, PROTECTED},
+	{"protected-rule-below",
+	 .options = {"filesystem=scoped_write", "paths_writable=${WORKSPACE}/.vscode/x"},
+	 PROTECTED},
+	{"protected-hidden", .options = {"paths_hidden=${WORKSPACE}/.git"}, PROTECTED},
+	{"protected-hidden-below", .options = {"paths_hidden=${WORKSPACE}/.vscode/keys"},
+	 PROTECTED},
+	{"protected-worktree",
+	 .protected = {"file " FAKE_WORKSPACE "/.git", "common /srv/main/.git",
+		       "parent /srv/main/.git", "file /srv/main/.git/config",
+		       "absent /srv/main/.git/hooks", "file /srv/main/.git/worktrees/p/commondir"}},
+	{"protected-worktree-readonly", .options = {"filesystem=readonly"},
+	 .protected = {"file " FAKE_WORKSPACE "/.git", "common /srv/main/.git",
+		       "file /srv/main/.git/config"}},
+};

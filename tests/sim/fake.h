@@ -32,12 +32,15 @@ struct sim {
 	const char *degraded[8]; /* --allow-degraded */
 	const char *facts[8];    /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
 	const char *ignored[4];  /* what .paleignore hides, as the site has it */
-	const char *toolchains;  /* below the home, separated by blanks; NULL: .cargo .local/bin */
-	const char *workspace;   /* NULL: FAKE_WORKSPACE */
-	const char *cwd;         /* NULL: the workspace */
-	const char *home;        /* NULL: FAKE_HOME, or the superuser's; "": unknown */
-	bool root;               /* started by root */
-	uid_t owner;             /* of the workspace, when started by root */
+	/* "absent PATH", "file PATH", "dir PATH", "link PATH TEXT", "parent PATH": names that
+	 * are protected; "common PATH": the repository of a linked worktree */
+	const char *protected[10];
+	const char *toolchains; /* below the home, separated by blanks; NULL: .cargo .local/bin */
+	const char *workspace;  /* NULL: FAKE_WORKSPACE */
+	const char *cwd;        /* NULL: the workspace */
+	const char *home;       /* NULL: FAKE_HOME, or the superuser's; "": unknown */
+	bool root;              /* started by root */
+	uid_t owner;            /* of the workspace, when started by root */
 	enum fake_host host;
 	enum rung rung; /* of the limits */
 	bool no_tmpfs_xattr;
@@ -174,6 +177,32 @@ static inline const char *fake_home(const struct sim *sim)
 	return sim->root ? "/root" : FAKE_HOME;
 }
 
+static inline void fake_protected(const char *fact, struct protection *p)
+{
+	static const char *const types[] = {
+		[PROTECTED_ABSENT] = "absent ", [PROTECTED_FILE] = "file ",
+		[PROTECTED_DIR] = "dir ",       [PROTECTED_LINK] = "link ",
+		[PROTECTED_PARENT] = "parent ",
+	};
+	const char *name = strchr(fact, ' ') + 1;
+	_cleanup_(freep) char *path = strndup(name, strcspn(name, " "));
+	const char *link = strchr(name, ' ');
+	char *slash;
+
+	fake_must(path);
+	if (str_starts(fact, "common ")) {
+		p->git_common = fake_dup(path);
+		return;
+	}
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	for (size_t i = 0; i < array_len(types); i++)
+		if (str_starts(fact, types[i]))
+			fake_must(protection_add(p, path, slash + 1, (enum protected_type)i,
+						 (struct file_id){.ino = i != PROTECTED_ABSENT},
+						 link ? link + 1 : NULL) == 0);
+}
+
 static inline void fake_site_init(const struct sim *sim, const struct spec *spec, struct site *ret)
 {
 	*ret = (struct site){0};
@@ -198,6 +227,8 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 		ret->caches[ret->caches_len].dst = fake_dup(spec->caches.items[ret->caches_len]);
 		ret->caches[ret->caches_len].src = fake_dup("/state/caches/one");
 	}
+	for (size_t i = 0; i < array_len(sim->protected) && sim->protected[i]; i++)
+		fake_protected(sim->protected[i], &ret -> protection);
 }
 
 static inline int fake_resolve(const struct sim *sim, struct resolved *ret, struct err *err)

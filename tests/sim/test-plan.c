@@ -103,5 +103,6 @@ int main(void)
 	CHECK(cases_environment);
 	CHECK(cases_refused);
 	CHECK(cases_landlock);
+	CHECK(cases_protected);
 	return tap_done();
 }

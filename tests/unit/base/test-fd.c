@@ -39,6 +39,20 @@ static void test_close(void)
 }
 
 /* More than a pipe holds, so that writes are short. */
+static void test_close_later(void)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		abort();
+	tap_ok(fd_close_later(ends[1]) == -1 && fcntl(ends[1], F_GETFD) < 0,
+	       "what is closed later is no descriptor any more");
+	tap_ok(read(ends[0], &byte, 1) == 0, "and is closed in the end");
+	tap_ok(fd_close_later(-1) == -1, "nothing stays nothing");
+	fd_close(ends[0]);
+}
+
 static void test_through_pipe(void)
 {
 	enum { BYTES = 300000 };
@@ -101,6 +115,7 @@ int main(void)
 {
 	scratch_enter();
 	test_close();
+	test_close_later();
 	test_through_pipe();
 	test_limits();
 	scratch_leave();

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "plan/plan.h"
+#include "result/event.h"
+
+enum {
+	QUARANTINE_MAX = 16, /* things of one run */
+	SIGHTINGS_MAX = 256,
+	SLICE_NS = 100000,
+	LOOK_NS = 2000000, /* between two looks, without inotify */
+	READS_MAX = 8,     /* per turn of the loop: others want their turn too */
+};
+
+#define APPEARED (IN_CREATE | IN_MOVED_TO)
+#define VANISHED (IN_DELETE | IN_MOVED_FROM)
+#define LOST     (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
+
+static bool same_file(const struct file_id *a, const struct file_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+static void record(struct guard *g, const struct guard_item *item, enum tamper_action action,
+		   const char *where, const char *reason)
+{
+	_cleanup_(freep) char *path = path_join(item->what->dir, item->what->name);
+	uint64_t done = where ? g->quarantine.renamed_ns : clock_mono_ns();
+
+	/* Without memory it goes unreported, but not undone. */
+	if (path)
+		(void)events_add_tamper(g->events, path, action, where, reason,
+					(done - g->noticed_ns) / 1000);
+}
+
+static void end_run(struct guard *g, const struct guard_item *item, const char *where,
+		    const char *reason)
+{
+	if (!g->ended && !g->over)
+		g->power.end(g->power.data);
+	g->ended = true;
+	record(g, item, g->over && where ? TAMPER_QUARANTINED : TAMPER_ENDED, where, reason);
+}
+
+/* The order is on its way while we do the deed; a run that cannot be stopped is
+ * ended. */
+static void stop_run(struct guard *g, const struct guard_item *item)
+{
+	if (g->stopped || g->ended || g->over)
+		return;
+	if (g->power.stop(g->power.data, true) < 0)
+		end_run(g, item, NULL, "it could not be stopped");
+	else
+		g->stopped = true;
+}
+
+static void go_on(struct guard *g)
+{
+	if (g->stopped && !g->ended && !g->over && g->power.stop(g->power.data, false) < 0)
+		g->power.end(g->power.data);
+	g->stopped = false;
+}
+
+/* Take away what is at ITEM. *ret_where is where it is now. */
+static int take_away(struct guard *g, const struct guard_item *item, char **ret_where)
+{
+	const struct guard_dir *dir = &g->dirs[item->dir];
+	struct err err = {0};
+	int r;
+
+	r = quarantine_take(&g->quarantine, dir->fd, dir->path, item->what->name, ret_where, &err);
+	if (r < 0 && r != -ENOENT)
+		end_run(g, item, *ret_where, err.message);
+	else if (r == 0 && g->quarantine.count >= QUARANTINE_MAX && !g->over)
+		end_run(g, item, *ret_where, "it happened too often");
+	return r;
+}
+
+static void sighted(struct guard *g, const struct guard_item *item)
+{
+	record(g, item, TAMPER_GONE, NULL, NULL);
+	if (++g->sightings >= SIGHTINGS_MAX && !g->over)
+		end_run(g, item, NULL, "it happened too often");
+}
+
+static void check_absent(struct guard *g, struct guard_item *item, bool there, uint32_t mask)
+{
+	_cleanup_(freep) char *where = NULL;
+	int r = -ENOENT;
+
+	if (!there && !(mask & APPEARED))
+		return;
+	if (there) {
+		stop_run(g, item);
+		r = take_away(g, item, &where);
+	}
+	if (r == 0)
+		record(g, item, TAMPER_QUARANTINED, where, NULL);
+	else if (r == -ENOENT)
+		sighted(g, item);
+}
+
+static bool is_our_link(const struct guard *g, const struct guard_item *item)
+{
+	char link[PATH_MAX];
+	ssize_t n = readlinkat(g->dirs[item->dir].fd, item->what->name, link, sizeof(link) - 1);
+
+	if (n < 0)
+		return false;
+	link[n] = '\0';
+	return strcmp(link, item->what->link) == 0;
+}
+
+static void check_link(struct guard *g, struct guard_item *item, bool there)
+{
+	_cleanup_(freep) char *where = NULL;
+
+	if (there && is_our_link(g, item))
+		return;
+	stop_run(g, item);
+	if (there && take_away(g, item, &where) < 0 && g->ended)
+		return;
+	if (symlinkat(item->what->link, g->dirs[item->dir].fd, item->what->name) < 0 &&
+	    !is_our_link(g, item))
+		end_run(g, item, where, "the link could not be put back");
+	else
+		record(g, item, TAMPER_RESTORED, where, NULL);
+	if (++g->sightings >= SIGHTINGS_MAX && !g->over)
+		end_run(g, item, NULL, "it happened too often");
+}
+
+/* Only the host can replace what is mounted over. The mount went with the name,
+ * unless that is still the same file that never was away. */
+static void check_bound(struct guard *g, struct guard_item *item, const struct file_id *now,
+			uint32_t mask)
+{
+	struct err err = {0};
+
+	if (!now->ino) {
+		item->id = *now; /* from here on it is an absent one */
+		return;
+	}
+	if (same_file(&item->id, now) && !mask) {
+		item->vacant = false;
+		return;
+	}
+	if (!same_file(&item->id, now) && item->vacant) {
+		item->id = (struct file_id){0};
+		check_absent(g, item, true, mask);
+		return;
+	}
+	item->id = *now;
+	item->vacant = false;
+	if (g->over)
+		return;
+	stop_run(g, item);
+	if (rebind_readonly(&g->rebind, item->what->dst, &err) < 0)
+		end_run(g, item, NULL, err.message);
+	else
+		record(g, item, TAMPER_REBOUND, NULL, NULL);
+}
+
+/* MASK is what happened to the name; 0: just look. */
+static void check(struct guard *g, struct guard_item *item, uint32_t mask)
+{
+	struct file_id now = {0};
+	struct stat st;
+
+	if (fstatat(g->dirs[item->dir].fd, item->what->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		now = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+	if (item->what->link) {
+		check_link(g, item, now.ino);
+	} else if (!item->id.ino) {
+		check_absent(g, item, now.ino, mask);
+	} else if (item->what->dst) {
+		item->vacant |= (mask & VANISHED) != 0;
+		check_bound(g, item, &now, mask);
+	} else if (!same_file(&item->id, &now)) {
+		end_run(g, item, NULL, "the folder was replaced");
+	}
+}
+
+static void check_all(struct guard *g)
+{
+	for (size_t i = 0; i < g->items_len; i++)
+		check(g, &g->items[i], 0);
+}
+
+/* Might a name as it was reported be ITEM's? On a file system that folds case
+ * another spelling is the same name, and what counts is what the name leads to. */
+static bool may_be(const struct guard_item *item, const char *name)
+{
+	if (strcasecmp(name, item->what->name) == 0)
+		return true;
+	for (; *name; name++)
+		if ((unsigned char)*name >= 0x80)
+			return true;
+	return false;
+}
+
+static void take_event(struct guard *g, const struct inotify_event *event)
+{
+	uint32_t mask = event->mask & (APPEARED | VANISHED);
+
+	/* A run that is about to end gets no more of our time than the last look. */
+	if (g->ended && !g->over)
+		return;
+	if (event->mask & IN_Q_OVERFLOW) {
+		for (size_t i = 0; i < g->items_len; i++)
+			g->items[i].vacant = true; /* for all that we know */
+		check_all(g);
+		return;
+	}
+	for (size_t i = 0; i < g->items_len; i++) {
+		struct guard_item *item = &g->items[i];
+
+		if (g->dirs[item->dir].watch != event->wd)
+			continue;
+		if (event->mask & LOST) {
+			if (!g->over)
+				end_run(g, item, NULL, "its folder was moved");
+			return;
+		}
+		if (event->len && may_be(item, event->name))
+			check(g, item, strcmp(event->name, item->what->name) == 0 ? mask : 0);
+	}
+}
+
+static bool take_events(struct guard *g)
+{
+	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t n = read(g->inotify, buf, sizeof(buf));
+
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *event = (const struct inotify_event *)(buf + at);
+
+		take_event(g, event);
+		at += (ssize_t)(sizeof(*event) + event->len);
+	}
+	return n > 0;
+}
+
+static void on_events(void *data, short revents)
+{
+	struct guard *g = data;
+
+	(void)revents;
+	g->noticed_ns = clock_mono_ns();
+	for (int i = 0; i < READS_MAX && take_events(g); i++)
+		;
+	go_on(g);
+}
+
+static void on_time(void *data, short revents)
+{
+	struct guard *g = data;
+
+	(void)revents;
+	if (g->ended)
+		return;
+	g->noticed_ns = clock_mono_ns();
+	check_all(g);
+	go_on(g);
+	g->timer.at_ns = clock_mono_ns() + LOOK_NS;
+}
+
+static int watch_dir(struct guard *g, struct guard_dir *dir, struct err *err)
+{
+	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	char name[64];
+
+	if (root < 0)
+		return err_sys(err, -errno, "open /");
+	dir->fd = path_open_nolink(root, dir->path[1] ? dir->path + 1 : ".", O_PATH | O_DIRECTORY,
+				   0);
+	if (dir->fd < 0)
+		return err_sys(err, dir->fd, "open %s", dir->path);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", dir->fd);
+	if (g->inotify < 0)
+		return 0;
+	dir->watch = inotify_add_watch(
+		g->inotify, name, APPEARED | VANISHED | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
+	if (dir->watch < 0 && errno == ENOSPC)
+		g->inotify = fd_close(g->inotify);
+	else if (dir->watch < 0)
+		return err_sys(err, -errno, "watch %s", dir->path);
+	return 0;
+}
+
+static int add_item(struct guard *g, const struct guarded *what, struct err *err)
+{
+	struct guard_item *item = &g->items[g->items_len];
+	size_t dir = 0;
+
+	while (dir < g->dirs_len && strcmp(g->dirs[dir].path, what->dir) != 0)
+		dir++;
+	*item = (struct guard_item){.what = what, .dir = dir, .id = what->id};
+	g->items_len++;
+	if (dir < g->dirs_len)
+		return 0;
+	g->dirs[dir] = (struct guard_dir){.path = what->dir, .fd = -1, .watch = -1};
+	g->dirs_len++;
+	return watch_dir(g, &g->dirs[dir], err);
+}
+
+int guard_open(struct guard *g, const struct plan *plan, const struct guard_power *power,
+	       struct events *events, struct err *err)
+{
+	int r = 0;
+
+	*g = (struct guard){.inotify = -1, .power = *power, .events = events, .rebind = {-1, -1}};
+	quarantine_init(&g->quarantine, plan->quarantine);
+	if (plan->guards_len == 0)
+		return 0;
+	g->dirs = calloc(plan->guards_len, sizeof(*g->dirs));
+	g->items = calloc(plan->guards_len, sizeof(*g->items));
+	if (!g->dirs || !g->items)
+		return err_oom(err);
+	/* Of these a user has 128 as a rule, and of watches a number as well. */
+	g->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (g->inotify < 0 && errno != EMFILE)
+		return err_sys(err, -errno, "watch the protected paths");
+	for (size_t i = 0; i < plan->guards_len && r == 0; i++)
+		r = add_item(g, &plan->guards[i], err);
+	return r;
+}
+
+void guard_enter(struct guard *g, pid_t child)
+{
+	for (size_t i = 0; i < g->items_len; i++)
+		if (g->items[i].what->dst) {
+			rebind_open(&g->rebind, child);
+			return;
+		}
+}
+
+/* We run for microseconds, and then at once: where the kernel can, a short slice
+ * lets a task that wakes up go ahead of those that compute. */
+static void be_quick(void)
+{
+	struct sys_sched_attr attr = {
+		.size = sizeof(attr), .nice = getpriority(PRIO_PROCESS, 0), .runtime_ns = SLICE_NS};
+
+	(void)sys_sched_setattr(&attr);
+}
+
+void guard_watch(struct guard *g, struct loop *loop)
+{
+	if (g->items_len == 0)
+		return;
+	be_quick();
+	if (g->inotify >= 0) {
+		loop_add(loop, g->inotify, POLLIN, on_events, g);
+		return;
+	}
+	g->timer = (struct loop_timer){
+		.at_ns = clock_mono_ns() + LOOK_NS, .fn = on_time, .data = g};
+	loop_add_timer(loop, &g->timer);
+}
+
+void guard_finish(struct guard *g)
+{
+	if (g->items_len == 0)
+		return;
+	g->over = true;
+	g->noticed_ns = clock_mono_ns();
+	while (g->inotify >= 0 && take_events(g))
+		;
+	check_all(g);
+}
+
+void guard_close(struct guard *g)
+{
+	for (size_t i = 0; i < g->dirs_len; i++)
+		fd_close(g->dirs[i].fd);
+	free(g->dirs);
+	free(g->items);
+	quarantine_release(&g->quarantine);
+	rebind_close(&g->rebind);
+	/* Closed here it would wait for a grace period of the kernel: milliseconds. */
+	g->inotify = fd_close_later(g->inotify);
+	g->dirs = NULL;
+	g->items = NULL;
+	g->dirs_len = g->items_len = 0;
+}

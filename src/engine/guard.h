@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard - watches the protected names that no mount can hold.
+ *
+ * What does not exist cannot be mounted over, nor can a link; and a mount goes
+ * away with the name that it is on when a process of the host renames over that.
+ * So the supervisor watches the folders. A name that must not be there is moved
+ * to the quarantine, a link is put back, a file that was replaced on the host is
+ * made read-only inside again; meanwhile the run is stopped. Where none of that
+ * works, or when it does not cease, the run is ended.
+ *
+ * The kernel does not say who made a name: one that appears during a run is taken
+ * away whoever made it.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/path.h"
+#include "engine/loop.h"
+#include "engine/quarantine.h"
+#include "engine/rebind.h"
+
+struct err;
+struct events;
+struct guarded;
+struct plan;
+
+/* What the guard can do to the run. */
+struct guard_power {
+	int (*stop)(void *data, bool stop); /* everything inside, or let it go on */
+	void (*end)(void *data);
+	void *data;
+};
+
+struct guard_dir {
+	const char *path;
+	int fd;
+	int watch;
+};
+
+struct guard_item {
+	const struct guarded *what;
+	size_t dir;
+	struct file_id id; /* what is there by right; all zero: nothing */
+	bool vacant;       /* it was away for a moment: anybody can have made what is there now */
+};
+
+struct guard {
+	int inotify; /* -1: there is nothing to watch, or we look from time to time */
+	struct loop_timer timer;
+	struct guard_dir *dirs;
+	size_t dirs_len;
+	struct guard_item *items;
+	size_t items_len;
+	struct guard_power power;
+	struct events *events;
+	struct quarantine quarantine;
+	struct rebind rebind;
+	uint64_t noticed_ns;
+	unsigned sightings;
+	bool stopped, ended;
+	bool over; /* nothing of the run is left */
+};
+
+/* Before anything of the run is there: what appears later is seen. EVENTS gets
+ * what happens. Released by guard_close() whatever the outcome. */
+int guard_open(struct guard *guard, const struct plan *plan, const struct guard_power *power,
+	       struct events *events, struct err *err);
+/* CHILD will be the warden. */
+void guard_enter(struct guard *guard, pid_t child);
+void guard_watch(struct guard *guard, struct loop *loop);
+/* Nothing of the run is left: look once more at everything. */
+void guard_finish(struct guard *guard);
+void guard_close(struct guard *guard);

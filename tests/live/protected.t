@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Names in the workspace that programs of the host act on.
+
+WINDOW_TRIES=600 CASE=window measures how long such a name can be there."""
+import glob
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+
+GIT = ('git', '-c', 'user.name=A', '-c', 'user.email=a@b', '-c', 'init.defaultBranch=main',
+       '-c', 'protocol.file.allow=always')
+FOLDERS = ('.claude', '.codex', '.cursor', '.gemini', '.vscode', '.idea')
+
+
+def fresh(p, git=True):
+    """An empty workspace."""
+    p.run('chmod', '-R', 'u+rwX', p.ws)
+    shutil.rmtree(p.ws)
+    p.mkdir(p.ws)
+    p.no_config()
+    p.write(p.ws / 'file', 'mine\n')
+    p.write(p.home / '.gitconfig', '[user]\nname = A\nemail = a@b\n')
+    if git:
+        p.run(*GIT, 'init', '-q')
+        p.run(*GIT, 'add', 'file')
+        p.run(*GIT, 'commit', '-qm', 'first')
+
+
+def quarantined(p):
+    return sorted(glob.glob(str(p.base / 'state/pale/*/quarantine/*/*'), include_hidden=True))
+
+
+def events(r):
+    """What --json says; the command's own output is on stderr then."""
+    return r.json().get('events') or []
+
+
+def watched(p, *options):
+    r = p.pale('--explain', '--json', *options, '--', 'true')
+    return {w['folder'] + '/' + w['name']: w['state'] for w in r.json().get('watched', [])}, r
+
+
+def forget(p):
+    shutil.rmtree(p.base / 'state', ignore_errors=True)
+
+
+def case_existing_ones_stay(p):
+    fresh(p)
+    names = ['pale.toml', '.paleignore', '.envrc', '.bashrc', '.profile', '.zshenv', '.mcp.json', '.inputrc']
+    for name in names:
+        p.write(p.ws / name, '# mine\n')
+    for name in FOLDERS:
+        p.write(p.ws / name / 'settings.json', '{}\n')
+    names += list(FOLDERS)
+    names += ['.git/config', '.git/hooks']
+    state, r = watched(p)
+    ok(all(state.get(f'{p.ws}/{n}') == 'read-only' for n in names), p, 'the plan says so', r)
+
+    def look():
+        return [digest(p.ws / n) if (p.ws / n).is_dir() else (p.ws / n).read_bytes() if (p.ws / n).exists() else None
+                for n in names]
+    before = look()
+    for what, line in {
+            'written': 'for n; do test -d "$n" && echo x >"$n/new" || echo x >>"$n"; done',
+            'written in place': 'for n; do test -d "$n" && echo x >"$n"/settings.json; echo x 1<>"$n"; done',
+            'removed': 'rm -rf "$@"',
+            'renamed': 'for n; do mv "$n" "$n".away; done',
+            'replaced': 'echo x >new; for n; do cp new new2; mv -fT new2 "$n"; done',
+            'replaced by folders': 'for n; do mkdir new; mv -fT new "$n"; done',
+            'replaced by links': 'for n; do ln -sfT file "$n"; done',
+            'made unreadable': 'chmod 000 "$@"',
+            'taken away with their folder': 'mv .git g && mkdir .git; mv g .git; rmdir .git',
+            'touched through a hard link': 'for n; do ln "$n" l && echo x >l; rm -f l; done',
+            'covered by the owner': 'chmod 777 .git; for n; do setfattr -n user.x -v y "$n"; touch "$n"; done',
+    }.items():
+        r = p.sh('--', line, *names)
+        ok(r.booted and look() == before, p, f'cannot be {what}', r)
+    p.run('chmod', '755', '.git')
+    r = p.sh('--', 'cat pale.toml .git/config >/dev/null && echo x >other && git add other && git commit -qm second')
+    ok(r.booted and r.code == 0, p, 'the rest works', r)
+    ok(not quarantined(p), p, 'nothing was moved')
+    r = p.sh('--preset', 'off', '--', 'echo x >>.envrc; echo x >.git/hooks/x; mv .vscode v; ls -d v')
+    ok(r.booted and r.code == 0 and look() != before, p, 'twin: all of it can be done without a boundary', r)
+
+
+def case_new_ones_are_taken_away(p):
+    fresh(p)
+    state, r = watched(p)
+    names = [os.path.relpath(n, p.ws) for n, s in state.items() if s == 'absent']
+    ok('.envrc' in names and 'pale.toml' in names and '.git/commondir' in names and
+       '.git/config.worktree' in names and len(names) > 25, p, 'the plan names them', r)
+    for name in names:
+        r = p.pale('--json', '--', 'sh', '-c', 'echo BOOTED; echo evil >"$1"; sleep 0.05; ls "$1" && exit 3; exit 0',
+                   'sh', name)
+        found = quarantined(p)
+        e = events(r)
+        ok(r.booted and r.code == 0 and not os.path.lexists(p.ws / name) and len(found) == 1 and
+           open(found[0]).read() in ('evil\n', '') and len(e) == 1 and e[0]['action'] == 'quarantined' and
+           e[0]['path'] == f'{p.ws}/{name}' and e[0]['where'] == found[0], p, f'{name} is gone at once', r)
+        forget(p)
+    r = p.sh('--preset', 'off', '--', 'echo evil >.envrc')
+    ok(r.booted and (p.ws / '.envrc').exists(), p, 'twin: it stays without a boundary', r)
+    (p.ws / '.envrc').unlink()
+    r = p.sh('--', 'mkdir -p sub; echo x >sub/.envrc; echo x >.ENVRC; echo x >.envrc2; echo x >.git/hooks2')
+    ok(r.booted and r.code == 0 and (p.ws / 'sub/.envrc').exists() and (p.ws / '.ENVRC').exists() and
+       not quarantined(p) and b'tampering' not in r.err, p, 'twin: other names are nobody\'s business', r)
+
+
+def case_ways_to_make_one(p):
+    for what, line in {
+            'a folder': 'mkdir .vscode; echo x >.vscode/tasks.json',
+            'a folder that moved in': 'mkdir v; echo x >v/tasks.json; mv v .vscode',
+            'a folder nobody may write': 'mkdir v; echo x >v/tasks.json; chmod 555 v; mv v .vscode',
+            'a link': 'ln -s file .envrc',
+            'a link to nowhere': 'ln -s /nowhere .envrc',
+            'a hard link': 'ln file .envrc',
+            'a fifo': 'mkfifo .envrc',
+            'a file that moved in': 'echo x >f; mv f .envrc',
+            'an exchange': 'echo x >f; mv f .mcp.json; mv .mcp.json .envrc',
+            'in a folder nobody may write': 'mkdir .idea; chmod 555 .',
+            'at the last moment': '(sleep 0.01; echo x >.envrc) & echo x >.envrc; exec true',
+    }.items():
+        fresh(p)
+        r = p.sh('--', line + '; sleep 0.05; cat .envrc .vscode/tasks.json')
+        left = [n for n in ('.envrc', '.vscode', '.idea', '.mcp.json') if os.path.lexists(p.ws / n)]
+        ok(r.booted and not left and b'tampering' in r.err, p, f'{what}', f'{left} {quarantined(p)}\n{r}')
+        p.run('chmod', '755', p.ws)
+        r = p.sh('--preset', 'off', '--', line + '; sleep 0.05')
+        left = [n for n in ('.envrc', '.vscode', '.idea', '.mcp.json') if os.path.lexists(p.ws / n)]
+        ok(r.booted and left, p, f'twin: {what}', r)
+        forget(p)
+
+
+def case_inside_a_quarantined_folder(p):
+    """Whoever is in a folder that moves away does not get out of it."""
+    fresh(p)
+    r = p.sh('--', 'mkdir v; cd v; mv ../v ../.vscode; sleep 0.1; '
+             'ls .. ; cat ../../../../../config/x; cd ..; pwd -P; ls ../../outside ../../../../../../outside; exit 0')
+    ok(r.booted and b'canary' not in r.out and quarantined(p), p, 'there is no way up', r)
+
+
+def case_floods(p):
+    fresh(p)
+    r = p.sh('--', 'while :; do echo x >.envrc; rm -f .envrc; done', timeout=60)
+    n = len(quarantined(p))
+    ok(r.booted and r.code == 137 and n <= 20 and b'too often' in r.err, p, 'made and removed: the run ends',
+       f'{n} {r}')
+    forget(p)
+    r = p.sh('--', 'while :; do echo x >.envrc; done', timeout=60)
+    n = len(quarantined(p))
+    ok(r.booted and r.code == 137 and n <= 20 and not (p.ws / '.envrc').exists(), p,
+       'made again and again: the run ends', f'{n} {r}')
+    forget(p)
+    r = p.sh('--timeout', '20s', '--', 'i=0; while [ $i -lt 30000 ]; do :>a$i; i=$((i+1)); done; rm -f a*; '
+             'echo x >.envrc', timeout=60)
+    ok(r.booted and r.code == 0 and not (p.ws / '.envrc').exists() and len(quarantined(p)) == 1, p,
+       'many other files hide nothing', r)
+
+
+def during(p, line, host, *options):
+    """Start LINE inside; when it says so, HOST does something."""
+    go = p.ws / 'go'
+    proc = p.start_pale(*options, '--', 'sh', '-c', 'echo BOOTED; echo >ready; while ! test -e go; do sleep 0.01; done; '
+                        + line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(lambda: (p.ws / 'ready').exists())
+    host()
+    time.sleep(0.1)
+    p.write(go, '')
+    out, err = proc.communicate(timeout=30)
+    go.unlink()
+    (p.ws / 'ready').unlink(missing_ok=True)
+    return Result(['during', line], proc.returncode, out, err, 0)
+
+
+def case_replaced_on_the_host(p):
+    def save():
+        p.run('sh', '-c', 'echo "# new" >pale.toml.tmp; mv pale.toml.tmp pale.toml')
+
+    def twin_save():
+        p.run('sh', '-c', 'echo "# new" >notes.tmp; mv notes.tmp notes')
+    fresh(p)
+    p.write(p.ws / 'pale.toml', '# old\n')
+    p.write(p.ws / 'notes', '# old\n')
+    r = during(p, 'cat pale.toml; echo evil >>pale.toml; mv pale.toml x; rm -f pale.toml; exit 0', save)
+    ok(r.booted and b'# new' in r.out and (p.ws / 'pale.toml').read_text() == '# new\n' and
+       b'replaced outside' in r.err, p, 'a file that an editor saved is read-only again', r)
+    r = during(p, 'echo evil >>notes; exit 0', twin_save)
+    ok('evil' in (p.ws / 'notes').read_text(), p, 'twin: another one is not', r)
+    r = during(p, 'git config a.b d; echo "[x]" >>.git/config; cat .git/config; exit 0',
+               lambda: p.run('git', 'config', 'a.b', 'c'))
+    ok(r.booted and b'b = c' in r.out and 'x' not in (p.ws / '.git/config').read_text().split('[a]')[1] and
+       b'replaced outside' in r.err, p, 'so is the configuration of git', r)
+    r = during(p, 'echo evil >pale.toml; sleep 0.1; exit 0', lambda: (p.ws / 'pale.toml').unlink())
+    ok(r.booted and not (p.ws / 'pale.toml').exists() and len(quarantined(p)) == 1, p,
+       'one that was removed on the host cannot be made inside', r)
+    forget(p)
+    p.write(p.ws / '.vscode/x', 'x\n')
+    r = during(p, 'mkdir .vscode; echo evil >.vscode/x; sleep 0.1; exit 0',
+               lambda: (p.ws / '.vscode').rename(p.ws / 'v'))
+    ok(r.booted and not (p.ws / '.vscode').exists() and len(quarantined(p)) == 1, p, 'nor a folder', r)
+    forget(p)
+    r = during(p, 'sleep 5; echo evil >done', lambda: (p.ws / '.git').rename(p.ws / 'g'))
+    ok(r.booted and r.code == 137 and not (p.ws / 'done').exists() and b'replaced' in r.err, p,
+       'without its git directory the run ends', r)
+    (p.ws / 'g').rename(p.ws / '.git')
+
+
+def case_links(p):
+    fresh(p)
+    p.write(p.ws / 'conf/envrc', 'mine\n')
+    p.write(p.ws / 'real/x', 'mine\n')
+    os.symlink('conf/envrc', p.ws / '.envrc')
+    os.symlink('real', p.ws / '.claude')
+    os.symlink('conf/absent', p.ws / '.mcp.json')
+    os.symlink('/etc/hosts', p.ws / '.bashrc')
+    r = p.sh('--', 'echo evil >.envrc; echo evil >conf/envrc; mv conf c; rm -rf conf/envrc; echo evil >real/y; mv real r')
+    ok(r.booted and (p.ws / 'conf/envrc').read_text() == 'mine\n' and os.listdir(p.ws / 'real') == ['x'] and
+       not quarantined(p), p, 'what a link leads to is protected', r)
+    r = p.sh('--', 'echo evil >.mcp.json; sleep 0.1')
+    ok(r.booted and not (p.ws / 'conf/absent').exists() and len(quarantined(p)) == 1, p, 'also when it is not there yet', r)
+    for line in ('rm .envrc', 'echo x >f; mv f .envrc', 'ln -sfT file .envrc', 'rm .claude; mkdir .claude', 'mv .claude c'):
+        r = p.sh('--', line + '; sleep 0.1; exit 0')
+        ok(r.booted and os.readlink(p.ws / '.envrc') == 'conf/envrc' and os.readlink(p.ws / '.claude') == 'real' and
+           b'as it was' in r.err, p, f'the link is put back: {line}', r)
+    r = p.sh('--preset', 'off', '--', 'rm .envrc; sleep 0.1')
+    ok(r.booted and not os.path.lexists(p.ws / '.envrc'), p, 'twin: not without a boundary', r)
+
+
+def case_nowhere_to_put_it(p):
+    fresh(p)
+    state = p.base / 'state'
+    for what, line in {'a file': 'echo evil >.envrc', 'a folder': 'mkdir .vscode; echo evil >.vscode/x'}.items():
+        state.mkdir()
+        os.chown(state, p.uid, p.uid)
+        if p.is_root:
+            state.rmdir()
+            state.write_text('no folder')
+        else:
+            state.chmod(0o500)
+        r = p.sh('--', line + '; sleep 3; echo LATER')
+        ok(r.booted and r.code == 137 and b'LATER' not in r.out and b'the run was ended' in r.err and
+           not (p.ws / '.envrc').exists() and not (p.ws / '.vscode').exists(), p, f'{what}: the run ends', r)
+        if p.is_root:
+            state.unlink()
+        else:
+            state.chmod(0o700)
+            state.rmdir()
+    other = pathlib.Path(f'/dev/shm/pale-state-{os.getpid()}-{p.uid}')
+    env = dict(p.env, XDG_STATE_HOME=str(other))
+    try:
+        r = p.sh('--', 'echo evil >.envrc; sleep 0.1; echo LATER', env=env)
+        found = glob.glob(str(other / 'pale/*/quarantine/*/*'), include_hidden=True)
+        ok(r.booted and r.code == 0 and b'LATER' in r.out and len(found) == 1 and not (p.ws / '.envrc').exists(), p,
+           'another file system: a file is copied', r)
+        r = p.sh('--', 'mkdir .vscode; echo evil >.vscode/x; sleep 3; echo LATER', env=env)
+        ok(r.booted and r.code == 137 and b'LATER' not in r.out and not (p.ws / '.vscode').exists(), p,
+           'a folder gets another name, and the run ends', r)
+    finally:
+        shutil.rmtree(other, ignore_errors=True)
+
+
+def case_only_where_it_matters(p):
+    fresh(p)
+    p.write(p.ws / '.vscode/x', 'x\n')
+    for options in (('--filesystem', 'readonly'), ('--filesystem', 'readonly', '--ephemeral'),
+                    ('--filesystem', 'none'), ('--preset', 'off'), ('--filesystem', 'unrestricted')):
+        state, r = watched(p, *options)
+        ok(r.code == 0 and not state, p, f"{' '.join(options)}: nothing is watched", r)
+    r = p.sh('--filesystem', 'readonly', '--ephemeral', '--', 'echo x >.envrc; echo y >.vscode/y; cat .envrc')
+    ok(r.booted and r.code == 0 and not (p.ws / '.envrc').exists(), p, 'a throwaway overlay may hold anything', r)
+    r = p.pale('--write', p.ws / '.vscode', '--', 'true')
+    ok(r.code == 125 and b'protected' in r.err, p, 'a rule cannot open one', r)
+    r = p.pale('--write', p.ws / 'file', '--', 'true')
+    ok(r.code == 0, p, 'twin: it can open another', r)
+    r = p.sh('--', 'true')
+    ok(r.booted and not (p.base / 'state').exists(), p, 'no state is made when nothing happens', r)
+
+
+@only_root
+def case_folded_case(p):
+    """A file system that folds case, if this kernel has one."""
+    image, mount = p.base / 'image', p.mkdir(p.base / 'folded')
+    r = p.run('sh', '-c', f'truncate -s 16m {image} && mkfs.ext4 -q -O casefold -E encoding=utf8 {image} && '
+              f'mount -o loop {image} {mount} && mkdir {mount}/ws && chattr +F {mount}/ws')
+    try:
+        if r.code != 0 or not (mount / 'ws').exists():
+            skip(p, f'no such file system: {r.err[-200:]!r}', only_root=True)
+            return
+        ws = mount / 'ws'
+        p.run(*GIT, 'init', '-q', cwd=ws)
+        r = p.sh('--', 'echo evil >>.GIT/config; echo evil >.GIT/CONFIG; echo x >.ENVRC; mkdir .VSCode; '
+                 'printf x >.M\xc5\xbf.json; echo x >.Kſhrc; echo x >.\u212ashrc; sleep 0.1; ls -a', cwd=ws)
+        names = [n.casefold() for n in os.listdir(ws)]
+        ok(r.booted and 'evil' not in (ws / '.git/config').read_text() and '.envrc' not in names and
+           '.vscode' not in names and not (ws / '.kshrc').exists(), p, 'other spellings are the same names', f'{names}\n{r}')
+    finally:
+        p.run('umount', mount)
+        image.unlink(missing_ok=True)
+
+
+HOG = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+while libc.inotify_init() >= 0:
+    pass
+print('full', flush=True)
+sys.stdin.read()
+"""
+
+
+def case_without_inotify(p):
+    """A user's instances can be used up."""
+    fresh(p)
+    p.write(p.ws / 'pale.toml', '# old\n')
+    hog = p.start('sh', '-c', 'ulimit -n 4096; exec python3 -c "$1"', 'sh', HOG, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        hog.stdout.readline()
+        r = p.sh('--', 'echo evil >.envrc; sleep 0.1; cat .envrc')
+        ok(r.booted and r.code != 0 and not (p.ws / '.envrc').exists() and len(quarantined(p)) == 1, p,
+           'a new name is taken away all the same', r)
+        r = during(p, 'echo evil >>pale.toml; mv pale.toml x; exit 0',
+                   lambda: p.run('sh', '-c', 'echo "# new" >t; mv t pale.toml'))
+        ok(r.booted and (p.ws / 'pale.toml').read_text() == '# new\n', p, 'and a file bound again', r)
+    finally:
+        hog.stdin.close()
+        hog.wait()
+
+
+def case_window(p):
+    """How long a new name can be there."""
+    fresh(p)
+    subprocess.run(['gcc', '-O1', '-Wall', '-D_GNU_SOURCE', '-o', p.ws / 'window', HERE / 'probes/window.c'],
+                   check=True)
+    tries = int(os.environ.get('WINDOW_TRIES', '24'))
+    for load in (0, os.cpu_count()):
+        busy = [subprocess.Popen(['sh', '-c', 'while :; do :; done']) for _ in range(load)]
+        seen, gone, first = [], [], []
+        while len(seen) < tries:
+            r = p.pale('--', './window', '.envrc', '4')
+            if r.code != 0:
+                break
+            for i, line in enumerate(r.out.split(b'\n')[:-1]):
+                a, b = line.split()
+                seen.append(int(a) / 1000)
+                gone.append(int(b) / 1000)
+                if i == 0:
+                    first.append(int(b) / 1000)
+        for b in busy:
+            b.kill()
+            b.wait()
+        for name, values in (('seen', seen), ('gone', gone), ('the first of a run gone', first)):
+            v = sorted(values) or [0]
+            note(f'{p}, {load} busy processes, {name} after: p50 {v[len(v) // 2]:.0f} us, '
+                 f'p99 {v[len(v) * 99 // 100]:.0f} us, max {v[-1]:.0f} us, {len(values)} tries')
+        ok(len(seen) >= tries and sorted(gone)[len(gone) // 2] < 100000, p,
+           f'{load} busy processes: gone within a tenth of a second', r)
+        forget(p)
+
+
+main(case_existing_ones_stay, case_new_ones_are_taken_away, case_ways_to_make_one,
+     case_inside_a_quarantined_folder, case_floods, case_replaced_on_the_host, case_links,
+     case_nowhere_to_put_it, case_only_where_it_matters, case_folded_case, case_without_inotify,
+     case_window)
