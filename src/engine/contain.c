@@ -174,6 +174,8 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
+		r = userns_wait_opened(plan, CHANNEL, err);
+	if (r == 0)
 		r = die_with_parent(plan, err);
 	return r;
 }

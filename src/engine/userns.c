@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <linux/securebits.h>
 #include <stdio.h>
 #include <string.h>
@@ -238,11 +239,33 @@ int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *
 	return r < 0 ? r : let_go_on(channel, err);
 }
 
+/* Must the supervisor be able to enter the sandbox later? */
+static bool is_entered_later(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->guards_len; i++)
+		if (plan->guards[i].dst)
+			return true;
+	return false;
+}
+
+int userns_wait_opened(const struct plan *plan, int channel, struct err *err)
+{
+	char mark;
+
+	if (plan->idmap != IDMAP_SELF || !is_entered_later(plan))
+		return 0;
+	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_MAPS)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
+	return 0;
+}
+
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
 	int r = userns_grant(plan, child, channel, err);
 
+	if (r == 0 && plan->idmap == IDMAP_SELF && is_entered_later(plan))
+		r = let_go_on(channel, err);
 	if (r < 0 || plan->idmap != IDMAP_RANGE)
 		return r;
 	proc = open_proc(child, err);

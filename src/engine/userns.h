@@ -18,6 +18,9 @@ enum { PREPARED_MAX = 250 }; /* the kernel passes 253 descriptors at once */
 
 /* In the child: get our maps and become the command's uid and gid. */
 int userns_enter(const struct plan *plan, int channel, struct err *err);
+/* In the child, before it becomes undumpable, which closes its namespaces to an
+ * ordinary user: has the parent opened those that it may enter later? */
+int userns_wait_opened(const struct plan *plan, int channel, struct err *err);
 /* The mounts that the parent made, in the order of the plan. */
 int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err);
 /* In the parent, after clone: write the maps and let the child go on. Returns 0
