@@ -54,7 +54,7 @@ struct posture {
 
 /* HOST as FACTS suggest it: whether namespaces are refused, and what is left. */
 int posture_adapt_host(const struct facts *facts, struct host *host, struct err *err);
-/* A refusal is part of the posture and no error. */
+/* A refusal is part of the posture and no error. *RET borrows from CONTEXT. */
 int posture_compute(const struct context *context, const struct ask *ask, const struct facts *facts,
 		    const struct host *host, struct posture *ret, struct err *err);
 /* Both on this machine. */

@@ -23,29 +23,32 @@ static struct facts fine = {.kernel = "6.12.0",
 			    .has_seccomp = true};
 static struct host host = {.uid = 1000, .gid = 1000, .landlock_abi = 7};
 
+static struct context context; /* a posture borrows from it */
+
 static struct context make_context(const char *toml)
 {
-	struct context context = {.user = {.uid = 1000, .gid = 1000}};
+	struct context made = {.user = {.uid = 1000, .gid = 1000}};
 	struct err err = {0};
 
 	scratch_write("ws/pale.toml", toml);
-	context.workspace.root = path_join(scratch_path, "ws");
-	context.workspace.cwd = path_join(scratch_path, "ws");
-	context.workspace.state_dir = path_join(scratch_path, "state/ws");
-	context.workspace_file = path_join(scratch_path, "ws/pale.toml");
-	if (config_load(NULL, NULL, context.workspace_file, &context.config, &err) < 0)
+	made.workspace.root = path_join(scratch_path, "ws");
+	made.workspace.cwd = path_join(scratch_path, "ws");
+	made.workspace.state_dir = path_join(scratch_path, "state/ws");
+	made.workspace_file = path_join(scratch_path, "ws/pale.toml");
+	if (config_load(NULL, NULL, made.workspace_file, &made.config, &err) < 0)
 		tap_ok(false, "config: %s", err.message);
-	return context;
+	return made;
 }
 
 static struct posture look(const char *toml, const char *preset, const struct facts *facts)
 {
-	_cleanup_(context_release) struct context context = make_context(toml);
 	struct ask ask = {.preset = preset};
 	struct posture posture = {0};
 	struct host adapted = host;
 	struct err err = {0};
 
+	context_release(&context); /* of the posture before */
+	context = make_context(toml);
 	tap_ok(posture_adapt_host(facts, &adapted, &err) == 0 &&
 		       posture_compute(&context, &ask, facts, &adapted, &posture, &err) == 0,
 	       "%s: computed %s", preset ? preset : toml, err.message);
@@ -160,6 +163,7 @@ int main(void)
 	test_refused();
 	test_trust();
 	test_no_namespaces();
+	context_release(&context);
 	scratch_leave();
 	return tap_done();
 }
