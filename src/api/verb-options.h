@@ -12,4 +12,5 @@ struct opt_table options_commands_list(void);
 struct opt_table options_commands_register(void);
 struct opt_table options_config_show(void);
 struct opt_table options_trust(void);
+struct opt_table options_status(void);
 struct opt_table options_init(void);

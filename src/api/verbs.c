@@ -159,6 +159,37 @@ const struct verb verbs[VERB_COUNT_] = {
 				"one of them asks again.",
 			.options = options_trust,
 		},
+	[VERB_STATUS] =
+		{
+			.name = "status",
+			.group = GROUP_SETUP,
+			.operands = "",
+			.summary = "show what would be enforced here, and by what",
+			.details =
+				"Every dimension, also those that the sandbox leaves open: then what\n"
+				"holding them would rest on. Nothing is started or tried; whether this\n"
+				"machine really lets pale do it, `pale doctor` finds out.\n"
+				"\n"
+				"Exits with 1 when a command would be refused here.",
+			.examples = "pale status\n"
+				    "pale status --preset build",
+			.options = options_status,
+		},
+	[VERB_DOCTOR] =
+		{
+			.name = "doctor",
+			.group = GROUP_SETUP,
+			.operands = "",
+			.summary = "find what this machine lacks, and how to mend it",
+			.details =
+				"Looks at the kernel and its settings, and tries the namespaces in a\n"
+				"process that ends at once. What is weak or missing is told with what\n"
+				"it costs and the command that mends it; no command is executed.\n"
+				"\n"
+				"Exits with 0 when everything works that a command in this workspace\n"
+				"needs, else with 1.",
+			.options = options_data,
+		},
 	[VERB_INIT] =
 		{
 			.name = "init",

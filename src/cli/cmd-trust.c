@@ -10,18 +10,6 @@
 #include "cli/common.h"
 #include "policy/trust.h"
 
-static const char *trust_name(enum trust_state state)
-{
-	static const char *const names[] = {
-		[TRUST_NOT_NEEDED] = "not_needed",
-		[TRUST_GIVEN] = "given",
-		[TRUST_CHANGED] = "changed",
-		[TRUST_NONE] = "none",
-	};
-
-	return names[state];
-}
-
 static const char *state_text(enum trust_state state)
 {
 	static const char *const texts[] = {
@@ -70,7 +58,7 @@ static int show_json(const struct context *context, const struct trust_ask *ask,
 
 	json_begin_object(&json, NULL);
 	json_add_string(&json, "workspace", context->workspace.root);
-	json_add_string(&json, "state", trust_name(state));
+	json_add_string(&json, "state", trust_state_name(state));
 	json_begin_array(&json, "asks");
 	for (size_t i = 0; i < ask->len; i++) {
 		json_begin_object(&json, NULL);

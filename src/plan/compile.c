@@ -15,8 +15,6 @@
 #include "policy/grade.h"
 #include "policy/resolve.h"
 
-/* Ids that no user, container manager or directory service hands out. */
-#define RANGE_BASE    0x70000000u
 #define DEFAULT_TMPFS (1ull << 30)
 
 /* By name, or the first rung of the ladder that this host has. */

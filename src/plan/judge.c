@@ -134,6 +134,15 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		       : 0;
 }
 
+/* What the verdict on DIMENSION rests on, or why it is weak. */
+static const char *reason(const struct plan *plan, const char *dimension)
+{
+	for (size_t i = 0; i < plan->verdicts_len; i++)
+		if (str_eq(plan->verdicts[i].dimension, dimension))
+			return plan->verdicts[i].by;
+	return "";
+}
+
 static int report_missing(const struct compiler *c, struct err *err)
 {
 	struct str names = {0}, options = {0};
@@ -141,12 +150,14 @@ static int report_missing(const struct compiler *c, struct err *err)
 	if (c->missing.len == 0)
 		return 0;
 	for (size_t i = 0; i < c->missing.len; i++) {
-		str_appendf(&names, "%s%s", i ? ", " : "", c->missing.items[i]);
+		str_appendf(&names, "%s%s (%s)", i ? ", " : "", c->missing.items[i],
+			    reason(c->plan, c->missing.items[i]));
 		str_appendf(&options, " --allow-degraded %s", c->missing.items[i]);
 	}
 	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "cannot be enforced here: %s", str_text(&names));
 	err_hint(err, -ENOTSUP,
-		 "to run without:%s, or allow_degraded in [sandbox] of your own pale.toml",
+		 "`pale doctor` says what is missing; to run without:%s, or allow_degraded in "
+		 "[sandbox] of your own pale.toml",
 		 str_text(&options));
 	str_release(&names);
 	str_release(&options);

@@ -101,6 +101,9 @@ struct verdict {
 };
 #define PLAN_VERDICTS_MAX 32
 
+/* Ids that no user, container manager or directory service hands out. */
+#define RANGE_BASE 0x70000000u
+
 /* How ids inside relate to ids outside. */
 enum idmap {
 	IDMAP_NONE,     /* no user namespace */

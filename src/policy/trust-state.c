@@ -21,6 +21,18 @@
 #define ITEM_MAX     100
 #define ORIGIN_SHORT 112
 
+const char *trust_state_name(enum trust_state state)
+{
+	static const char *const names[] = {
+		[TRUST_NOT_NEEDED] = "not_needed",
+		[TRUST_GIVEN] = "given",
+		[TRUST_CHANGED] = "changed",
+		[TRUST_NONE] = "none",
+	};
+
+	return names[state];
+}
+
 int trust_read(const struct trust_ask *ask, const struct workspace *workspace,
 	       enum trust_state *ret_state, struct err *err)
 {

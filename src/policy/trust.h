@@ -20,6 +20,7 @@ struct trust_ask {
 };
 
 enum trust_state { TRUST_NOT_NEEDED, TRUST_GIVEN, TRUST_CHANGED, TRUST_NONE };
+const char *trust_state_name(enum trust_state state); /* "not_needed", … */
 
 /* The values of the workspace file that exceed the built-in ceiling. */
 int trust_ask_compute(const struct config *config, const struct workspace *workspace,

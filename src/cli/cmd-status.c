@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "api/context.h"
+#include "api/posture.h"
+#include "base/cleanup.h"
+#include "cli/commands.h"
+#include "cli/common.h"
+#include "view/table.h"
+
+static const char *enforcement_text(const struct posture_dim *dim)
+{
+	return dim->refused ? "refused" : enforcement_name(dim->state);
+}
+
+static const char *sandbox_name(const struct posture *posture)
+{
+	return posture->resolved.sandbox;
+}
+
+/* --- JSON --- */
+
+static void refusal_json(const struct posture *posture, struct json *json)
+{
+	const struct err *err = &posture->refusal;
+
+	if (!posture->refused) {
+		json_add_null(json, "refusal");
+		return;
+	}
+	json_begin_object(json, "refusal");
+	json_add_string(json, "code", err_code_name(err->code));
+	json_add_string(json, "message", err->message);
+	json_add_string(json, "hint", *err->hint ? err->hint : NULL);
+	json_end_object(json);
+}
+
+static void grade_json(const struct posture *posture, struct json *json)
+{
+	if (!posture->world) {
+		json_add_null(json, "grade");
+		return;
+	}
+	json_begin_object(json, "grade");
+	json_add_string(json, "world", posture->world);
+	json_add_uint(json, "ceiling", posture->ceiling);
+	json_end_object(json);
+}
+
+static void machine_json(const struct posture *posture, struct json *json)
+{
+	json_begin_object(json, "machine");
+	json_add_string(json, "kernel", posture->facts.kernel);
+	json_add_int(json, "landlock_abi", posture->landlock_abi);
+	json_begin_object(json, "user_namespaces");
+	json_add_string(json, "state", promise_name(posture->userns));
+	json_add_string(json, "why", posture->userns_why);
+	json_end_object(json);
+	json_add_string(json, "limits_by", rung_name(posture->rung));
+	json_end_object(json);
+}
+
+static void dims_json(const struct posture *posture, struct json *json)
+{
+	json_begin_object(json, "dimensions");
+	for (int dim = 0; dim < DIM_COUNT_; dim++) {
+		const struct posture_dim *at = &posture->dims[dim];
+
+		json_begin_object(json, dim_name(dim));
+		json_add_bool(json, "asked", at->asked);
+		json_add_string(json, "state", enforcement_text(at));
+		json_add_string(json, "by", at->by);
+		json_end_object(json);
+	}
+	json_end_object(json);
+}
+
+static void backends_json(const struct posture *posture, struct json *json)
+{
+	json_begin_array(json, "backends");
+	for (size_t i = 0; i < posture->backends_len; i++) {
+		const struct posture_backend *at = &posture->backends[i];
+
+		json_begin_object(json, NULL);
+		json_add_string(json, "name", at->name);
+		json_add_bool(json, "ready", at->ready);
+		json_add_string(json, "reason", *at->reason ? at->reason : NULL);
+		json_add_bool(json, "background", at->background);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static int status_json(const struct context *context, const struct posture *posture)
+{
+	_cleanup_(str_release) struct str out = {0};
+	struct json json = {.out = &out, .pretty = true};
+
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "workspace", context->workspace.root);
+	json_add_string(&json, "trust", trust_state_name(posture->trust));
+	json_add_string(&json, "sandbox", sandbox_name(posture));
+	json_add_string(&json, "mode", posture->resolved.mode);
+	json_add_string(&json, "engine", engine_name(posture->engine));
+	json_add_bool(&json, "runs", !posture->refused);
+	refusal_json(posture, &json);
+	grade_json(posture, &json);
+	machine_json(posture, &json);
+	spec_json(&posture->resolved.spec, "spec", &json);
+	dims_json(posture, &json);
+	backends_json(posture, &json);
+	json_end_object(&json);
+	return emit_json(&json);
+}
+
+/* --- text --- */
+
+static const char *trust_text(enum trust_state state)
+{
+	static const char *const texts[] = {
+		[TRUST_NOT_NEEDED] = "not needed",
+		[TRUST_GIVEN] = "given",
+		[TRUST_CHANGED] = "needed again: what was agreed to has changed",
+		[TRUST_NONE] = "needed",
+	};
+
+	return texts[state];
+}
+
+static int add_row(struct table *table, const char *head, const char *cell)
+{
+	int r = table_add(table, head);
+
+	return r < 0 ? r : table_add(table, cell);
+}
+
+static int put_head(const struct context *context, const struct posture *posture, struct str *out)
+{
+	_cleanup_(table_release) struct table table = {.columns = 2};
+	char kernel[128], userns[192], grade[64];
+	int r;
+
+	snprintf(kernel, sizeof(kernel), "%s, Landlock ABI %d", posture->facts.kernel,
+		 posture->landlock_abi);
+	snprintf(userns, sizeof(userns), "%s: %s", promise_name(posture->userns),
+		 posture->userns_why);
+	snprintf(grade, sizeof(grade), "%s, ceiling %u", posture->world ? posture->world : "",
+		 posture->ceiling);
+	r = add_row(&table, "workspace", context->workspace.root);
+	if (r == 0)
+		r = add_row(&table, "trust", trust_text(posture->trust));
+	if (r == 0)
+		r = add_row(&table, "kernel", kernel);
+	if (r == 0)
+		r = add_row(&table, "user namespaces", userns);
+	if (r == 0)
+		r = add_row(&table, "limits by", rung_name(posture->rung));
+	if (r == 0)
+		r = add_row(&table, "engine", engine_name(posture->engine));
+	if (r == 0)
+		r = add_row(&table, "sandbox", sandbox_name(posture));
+	if (r == 0)
+		r = add_row(&table, "mode", posture->resolved.mode);
+	if (r == 0)
+		r = add_row(&table, "grade", posture->world ? grade : NULL);
+	return r < 0 ? r : table_print(&table, out);
+}
+
+static int put_dims(const struct posture *posture, bool asked, struct str *out)
+{
+	static const char *const bound[] = {"DIMENSION", "VALUE", "STATE", "BY", NULL};
+	static const char *const open[] = {"NOT ASKED FOR", "IF IT WERE", "BY", NULL};
+	_cleanup_(table_release) struct table table = {.heads = asked ? bound : open,
+						       .columns = asked ? 4 : 3};
+	int r = 0;
+
+	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
+		const struct posture_dim *at = &posture->dims[dim];
+		_cleanup_(str_release) struct str value = {0};
+
+		if (at->asked != asked)
+			continue;
+		r = table_add(&table, dim_name(dim));
+		if (r == 0)
+			r = spec_print_dim(&posture->resolved.spec, dim, &value);
+		if (r == 0 && asked)
+			r = table_add(&table, value.len ? str_text(&value) : NULL);
+		if (r == 0)
+			r = table_add(&table, enforcement_text(at));
+		if (r == 0)
+			r = table_add(&table, at->by);
+	}
+	if (r == 0 && table.cells.len > 0)
+		r = str_append_char(out, '\n');
+	return r < 0 || table.cells.len == 0 ? r : table_print(&table, out);
+}
+
+static int put_backends(const struct posture *posture, struct str *out)
+{
+	static const char *const heads[] = {"BACKEND", "READY", "BACKGROUND", "REASON", NULL};
+	_cleanup_(table_release) struct table table = {.heads = heads, .columns = 4};
+	int r = str_append_char(out, '\n');
+
+	for (size_t i = 0; i < posture->backends_len && r == 0; i++) {
+		const struct posture_backend *at = &posture->backends[i];
+
+		r = add_row(&table, at->name, at->ready ? "yes" : "no");
+		if (r == 0)
+			r = add_row(&table, at->background ? "yes" : "no",
+				    *at->reason ? at->reason : NULL);
+	}
+	return r < 0 ? r : table_print(&table, out);
+}
+
+static int status_text(const struct context *context, const struct posture *posture)
+{
+	_cleanup_(str_release) struct str out = {0};
+	int r = put_head(context, posture, &out);
+
+	if (r == 0)
+		r = put_dims(posture, true, &out);
+	if (r == 0)
+		r = put_dims(posture, false, &out);
+	if (r == 0)
+		r = put_backends(posture, &out);
+	if (r < 0)
+		return report_oom();
+	r = emit(&out);
+	if (posture->refused)
+		report(&posture->refusal);
+	return r;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	_cleanup_(context_release) struct context context = {0};
+	_cleanup_(posture_release) struct posture posture = {0};
+	struct ask ask = {0};
+	struct args args;
+	struct err err = {0};
+	int r = verb_begin(VERB_STATUS, argc, argv, &args, &context, &err);
+
+	if (r > 0)
+		return STATUS_OK;
+	if (r == 0) {
+		ask.preset = args.values[OPT_PRESET];
+		r = posture_probe(&context, &ask, &posture, &err);
+	}
+	if (r < 0)
+		return report(&err);
+	r = args.values[OPT_JSON] ? status_json(&context, &posture)
+				  : status_text(&context, &posture);
+	return r == STATUS_OK && posture.refused ? STATUS_ERROR : r;
+}
