@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,30 +92,43 @@ static int add_threads(int proc, struct pids *pids, struct sample *sum)
 	return r;
 }
 
+/* The COUNT numbers from the FIRST word on, words counted from 0. */
+static bool take_numbers(const char *text, unsigned first, unsigned count, uint64_t *ret)
+{
+	for (unsigned word = 0; word < first + count; word++) {
+		char *end;
+
+		text += strspn(text, " ");
+		if (word >= first) {
+			ret[word - first] = strtoull(text, &end, 10);
+			if (end == text)
+				return false;
+		}
+		text += strcspn(text, " ");
+	}
+	return true;
+}
+
 static void add_memory(int proc, uint64_t page, struct sample *sum)
 {
-	unsigned long long size, resident = 0, shared = 0;
+	uint64_t pages[2]; /* resident, and of these shared */
 	char text[256];
 
 	read_text(proc, "statm", text, sizeof(text));
-	if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) == 3 && resident > shared)
-		sum->memory += (resident - shared) * page;
+	if (take_numbers(text, 1, 2, pages) && pages[0] > pages[1])
+		sum->memory += (pages[0] - pages[1]) * page;
 }
 
 static void add_cpu(int proc, uint64_t ticks_per_s, struct sample *sum)
 {
-	unsigned long long user, system;
-	long long waited_user, waited_system;
+	uint64_t ticks[4]; /* user and system, then those of children that were waited for */
 	const char *rest;
 	char text[1024];
 
 	read_text(proc, "stat", text, sizeof(text));
 	rest = strrchr(text, ')'); /* the name before it may hold anything */
-	if (rest &&
-	    sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %lld %lld",
-		   &user, &system, &waited_user, &waited_system) == 4)
-		sum->cpu_ms += (user + system + (uint64_t)waited_user + (uint64_t)waited_system) *
-			       1000 / ticks_per_s;
+	if (rest && take_numbers(rest + 1, 11, 4, ticks))
+		sum->cpu_ms += (ticks[0] + ticks[1] + ticks[2] + ticks[3]) * 1000 / ticks_per_s;
 }
 
 static int add_process(pid_t pid, struct pids *pids, struct sample *sum)

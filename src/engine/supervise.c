@@ -404,6 +404,56 @@ static void judge(const struct supervisor *s, struct result *ret)
 	limiter_judge(&s->limiter, ret);
 }
 
+/* All that a run needs and that fails without harm: nothing was started yet. */
+static int open_parts(struct supervisor *s, const struct stdio *stdio, struct result *ret,
+		      struct err *err)
+{
+	int r = streams_init(&s->streams, s->plan, stdio, err);
+
+	if (r == 0)
+		r = catch_signals(s, err);
+	if (r == 0 && s->plan->engine == ENGINE_BWRAP)
+		r = bwrap_prepare(s->plan, &s->streams.inner, &s->bwrap, err);
+	if (r == 0)
+		r = limiter_open(&s->limiter, s->plan, err);
+	if (r == 0) {
+		s->scratch = scratch_make(s->plan, err);
+		r = s->scratch < 0 && s->scratch != -EBADF ? s->scratch : 0;
+	}
+	return r < 0 ? r : open_guard(s, ret, err);
+}
+
+/* After the end: what was left behind, and what was reported. */
+static void settle(struct supervisor *s, struct result *ret)
+{
+	if (s->warden > 0)
+		collect(s, ret);
+	scratch_remove(s->plan, s->scratch);
+	if (s->warden > 0)
+		guard_finish(&s->guard);
+	guard_close(&s->guard);
+	if (s->warden > 0)
+		take_report(s);
+	ret->output_dropped = streams_release(&s->streams);
+	fd_close(s->channel);
+	fd_close(s->signals);
+	fd_close(s->pidfd);
+}
+
+/* R: of the supervisor's own steps. Why was nothing executed? */
+static int explain_failure(struct supervisor *s, int r, struct err *err)
+{
+	if (r == 0 && s->plan->engine == ENGINE_BWRAP && !err->message[0])
+		bwrap_explain(&s->bwrap, err);
+	if (err->code == ERR_NO_NAMESPACES)
+		userns_hint(err);
+	if (r < 0)
+		return r;
+	if (!err->message[0])
+		err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox ended before the command started");
+	return err->errnum ? -err->errnum : -EPIPE;
+}
+
 int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
 	       struct err *err)
 {
@@ -422,50 +472,19 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	limiter_init(&s.limiter);
 	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
 		return scope_enter(err);
-	r = streams_init(&s.streams, plan, stdio, err);
-	if (r == 0)
-		r = catch_signals(&s, err);
-	if (r == 0 && plan->engine == ENGINE_BWRAP)
-		r = bwrap_prepare(plan, &s.streams.inner, &s.bwrap, err);
-	if (r == 0)
-		r = limiter_open(&s.limiter, plan, err);
-	if (r == 0) {
-		s.scratch = scratch_make(plan, err);
-		r = s.scratch < 0 && s.scratch != -EBADF ? s.scratch : 0;
-	}
-	if (r == 0)
-		r = open_guard(&s, ret, err);
+	r = open_parts(&s, stdio, ret, err);
 	if (r == 0)
 		r = start_warden(&s, err);
 	if (r == 0)
 		watch(&s);
 	else
 		kill_run(&s);
-	if (s.warden > 0)
-		collect(&s, ret);
-	scratch_remove(plan, s.scratch);
-	if (s.warden > 0)
-		guard_finish(&s.guard);
-	guard_close(&s.guard);
-	if (s.warden > 0)
-		take_report(&s);
-	ret->output_dropped = streams_release(&s.streams);
-	fd_close(s.channel);
-	fd_close(s.signals);
-	fd_close(s.pidfd);
-	if (r == 0 && s.failed && plan->engine == ENGINE_BWRAP && !err->message[0])
-		bwrap_explain(&s.bwrap, err);
-	bwrap_release(&s.bwrap);
-	if ((r < 0 || s.failed) && err->code == ERR_NO_NAMESPACES)
-		userns_hint(err);
-	if (r == 0 && s.failed) {
-		if (!err->message[0])
-			err_set(err, ERR_SYSTEM, -EPIPE,
-				"the sandbox ended before the command started");
-		r = err->errnum ? -err->errnum : -EPIPE;
-	}
-	if (r == 0)
+	settle(&s, ret);
+	if (r < 0 || s.failed)
+		r = explain_failure(&s, r, err);
+	else
 		judge(&s, ret);
+	bwrap_release(&s.bwrap);
 	limiter_close(&s.limiter);
 	return r;
 }

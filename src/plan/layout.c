@@ -4,6 +4,7 @@
  * allows. When the spec makes all of "/" readable, it is the host's own root
  * with private parts laid over it.
  */
+#include "plan/layout-impl.h"
 #include "plan/layout.h"
 
 #include <errno.h>
@@ -22,248 +23,9 @@
 #include "plan/toolchains.h"
 #include "policy/spec.h"
 
-struct layout {
-	struct plan *plan;
-	const struct spec *spec;
-	const struct host *host;
-	const struct site *site;
-	bool whole_root; /* the host's "/" is the root */
-	bool write_root;
-	bool bare;          /* no mounts: what is allowed is a list of rules */
-	struct strv hidden; /* existing paths, without links, none below another */
-	struct places places;
-	struct strv hides, pins, readonly; /* as seen inside */
-};
-
 bool layout_writes_root(const struct spec *spec)
 {
 	return spec->filesystem == FILESYSTEM_UNRESTRICTED || strv_has(&spec->paths_writable, "/");
-}
-
-static const struct site_path *find_site(const struct site *site, const char *path)
-{
-	for (size_t i = 0; i < site->paths_len; i++)
-		if (str_eq(site->paths[i].path, path))
-			return &site->paths[i];
-	BUG("a path of the spec was not probed");
-}
-
-static bool is_kernel_path(const char *path)
-{
-	return path_covers("/proc", path) || path_covers("/dev", path) || path_covers("/sys", path);
-}
-
-static int collect_hidden(struct layout *l, struct err *err)
-{
-	const struct strv *rules = &l->spec->paths_hidden;
-
-	for (size_t i = 0; i < rules->len; i++) {
-		const struct site_path *at = find_site(l->site, rules->items[i]);
-
-		if (at->type == SITE_ABSENT)
-			continue;
-		if (str_eq(at->real, "/"))
-			return err_hint(err,
-					err_set(err, ERR_CONFIG, -EINVAL,
-						"paths_hidden = \"/\" leaves nothing to run"),
-					"use filesystem = \"none\"");
-		if (strv_add(&l->hidden, at->real) < 0)
-			return err_oom(err);
-	}
-	for (size_t i = 0; i < l->site->ignored.len; i++)
-		if (strv_add(&l->hidden, l->site->ignored.items[i]) < 0)
-			return err_oom(err);
-	for (size_t i = 0; i < array_len(l->site->own); i++)
-		if (l->site->own[i].type != SITE_ABSENT &&
-		    strv_add(&l->hidden, l->site->own[i].real) < 0)
-			return err_oom(err);
-	paths_fold(&l->hidden);
-	return 0;
-}
-
-/* By the name that the rule gives: hidden beats it, wherever that leads. */
-static bool is_hidden_by_name(const struct layout *l, const char *path)
-{
-	for (size_t i = 0; i < l->spec->paths_hidden.len; i++)
-		if (path_covers(l->spec->paths_hidden.items[i], path))
-			return true;
-	return false;
-}
-
-static int add_rules(struct layout *l, const struct strv *rules, enum access access,
-		     struct err *err)
-{
-	for (size_t i = 0; i < rules->len; i++) {
-		const struct site_path *at = find_site(l->site, rules->items[i]);
-		struct place place = {
-			.dst = at->real, .src = at->real, .access = access, .id = at->id};
-
-		if (is_hidden_by_name(l, at->path))
-			continue;
-		if (at->type == SITE_ABSENT && access == ACCESS_READ)
-			continue; /* nothing there to read */
-		if (at->type == SITE_ABSENT)
-			return err_hint(err,
-					err_set(err, ERR_POLICY, -ENOENT,
-						"writable path %s does not exist", at->path),
-					"create it first: pale makes nothing outside the sandbox");
-		if (str_eq(at->real, "/"))
-			continue;
-		if (is_kernel_path(at->real))
-			return err_set(
-				err, ERR_UNSUPPORTED, -ENOTSUP,
-				"%s cannot be opened: /proc, /dev and /sys are the sandbox's own",
-				at->path);
-		place.flags = OP_IDMAP | (at->type == SITE_FILE ? OP_FILE : 0);
-		if (places_add(&l->places, place) < 0)
-			return err_oom(err);
-	}
-	return 0;
-}
-
-static int add_workspace(struct layout *l)
-{
-	struct place place = {.dst = l->site->workspace,
-			      .src = l->site->workspace,
-			      .flags = OP_IDMAP,
-			      .access = ACCESS_READ,
-			      .id = l->site->workspace_id};
-
-	if (l->spec->filesystem == FILESYSTEM_NONE)
-		return 0;
-	if (l->spec->filesystem == FILESYSTEM_WORKSPACE_ONLY || l->write_root)
-		place.access = ACCESS_WRITE;
-	else if (l->spec->ephemeral)
-		place.access = ACCESS_OVERLAY;
-	return places_add(&l->places, place);
-}
-
-/* The repository that the workspace is a working tree of. */
-static int add_repository(struct layout *l)
-{
-	const struct protection *p = &l->site->protection;
-	bool writes = l->spec->filesystem == FILESYSTEM_WORKSPACE_ONLY;
-
-	if (l->spec->filesystem == FILESYSTEM_NONE || !p->git_common)
-		return 0;
-	return places_add(&l->places, (struct place){.dst = p->git_common,
-						     .src = p->git_common,
-						     .flags = OP_IDMAP,
-						     .access = writes ? ACCESS_WRITE : ACCESS_READ,
-						     .id = p->git_common_id});
-}
-
-/* The root of the host, or its system directories. */
-static int add_system(struct layout *l)
-{
-	int r = 0;
-
-	if (l->whole_root)
-		return places_add(&l->places, (struct place){.dst = "/",
-							     .src = "/",
-							     .access = l->write_root ? ACCESS_WRITE
-										     : ACCESS_READ,
-							     .is_root = true});
-	for (size_t i = 0; i < l->host->dirs_len && r == 0; i++) {
-		const struct host_dir *dir = &l->host->dirs[i];
-
-		if (!dir->link)
-			r = places_add(&l->places, (struct place){.dst = dir->path,
-								  .src = dir->path,
-								  .access = ACCESS_READ,
-								  .is_system = true});
-	}
-	return r;
-}
-
-static int add_resolver(struct layout *l)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < l->host->files.len && r == 0; i++)
-		if (l->spec->network != NETWORK_NONE)
-			r = places_add(&l->places, (struct place){.dst = l->host->files.items[i],
-								  .src = l->host->files.items[i],
-								  .access = ACCESS_READ,
-								  .flags = OP_FILE});
-	return r;
-}
-
-/* Something that the policy shows is not replaced by an empty folder. */
-static int add_private(struct layout *l, const char *path, mode_t mode)
-{
-	if (l->bare || places_show(&l->places, path))
-		return 0;
-	return places_add(&l->places,
-			  (struct place){.dst = path, .mode = mode, .access = ACCESS_PRIVATE});
-}
-
-static int add_home(struct layout *l)
-{
-	const struct site *site = l->site;
-	int r = 0;
-
-	/* Service users live in places like /usr/sbin. */
-	if (!site->home_real || l->whole_root || path_covers("/usr", site->home_real) ||
-	    places_show(&l->places, site->home_real))
-		return 0;
-	/* As another user, bwrap cannot reach what is in root's home. */
-	if (l->plan->engine == ENGINE_BWRAP && l->host->uid != l->plan->uid)
-		return add_private(l, site->home_real, 0700);
-	for (size_t i = 0; i < site->toolchains_len && r == 0; i++) {
-		const struct site_path *at = &site->toolchains[i];
-
-		/* Without mounts, what is secret in it could not be covered. */
-		if (!l->bare || !at->has_secrets)
-			r = places_add(&l->places, (struct place){.dst = at->path,
-								  .src = at->real,
-								  .id = at->id,
-								  .access = ACCESS_READ,
-								  .flags = OP_IDMAP});
-	}
-	return r < 0 ? r : add_private(l, site->home_real, 0700);
-}
-
-static int add_caches(struct layout *l)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < l->site->caches_len && r == 0; i++)
-		r = places_add(&l->places, (struct place){.dst = l->site->caches[i].dst,
-							  .src = l->site->caches[i].src,
-							  .access = ACCESS_WRITE,
-							  .flags = OP_IDMAP,
-							  .is_cache = true});
-	return r;
-}
-
-static int collect_places(struct layout *l, struct err *err)
-{
-	int r = add_system(l);
-
-	if (r == 0)
-		r = add_workspace(l);
-	if (r == 0)
-		r = add_repository(l);
-	if (r < 0)
-		return err_oom(err);
-	r = add_rules(l, &l->spec->paths_readable, ACCESS_READ, err);
-	if (r == 0)
-		r = add_rules(l, &l->spec->paths_writable, ACCESS_WRITE, err);
-	if (r < 0)
-		return r;
-	r = add_home(l);
-	if (r == 0)
-		r = add_caches(l);
-	if (r == 0)
-		r = add_resolver(l);
-	if (r == 0)
-		r = add_private(l, "/run", 0755);
-	if (r == 0 && !l->write_root)
-		r = add_private(l, "/tmp", 01777);
-	if (r == 0 && !l->write_root)
-		r = add_private(l, "/var/tmp", 01777);
-	return r < 0 ? err_oom(err) : 0;
 }
 
 /* Hide the host's PATH under every name that a place gives it. */
@@ -356,7 +118,7 @@ static int protect_names(struct layout *l, struct err *err)
 	const struct strv *rules = &l->spec->paths_writable;
 
 	for (size_t i = 0; i < rules->len; i++) {
-		const struct site_path *at = find_site(l->site, rules->items[i]);
+		const struct site_path *at = layout_find_site(l->site, rules->items[i]);
 
 		if (at->type == SITE_ABSENT || !protection_covers(&l->site->protection, at->real))
 			continue;
@@ -449,7 +211,7 @@ static int emit_aliases(struct layout *l, const struct strv *rules)
 	int r = 0;
 
 	for (size_t i = 0; i < rules->len && r == 0; i++) {
-		const struct site_path *at = find_site(l->site, rules->items[i]);
+		const struct site_path *at = layout_find_site(l->site, rules->items[i]);
 
 		if (at->type != SITE_ABSENT)
 			r = emit_alias(l, at->path, at->real);
@@ -491,7 +253,7 @@ static int emit_hidden(struct layout *l)
 		r = plan_add(l->plan, OP_READONLY, NULL, l->readonly.items[i], 0);
 	for (size_t i = 0; i < l->hides.len && r == 0; i++)
 		r = plan_add(l->plan, OP_HIDE, NULL, l->hides.items[i],
-			     is_kernel_path(l->hides.items[i]) ? OP_OPTIONAL : 0);
+			     layout_is_kernel_path(l->hides.items[i]) ? OP_OPTIONAL : 0);
 	if (r == 0 && l->host->has_machine_id && !l->write_root && !is_hidden_inside(l, MACHINE_ID))
 		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
 	return r < 0 ? r : hide_toolchain_secrets(l);
@@ -574,9 +336,9 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	l.bare = plan->engine == ENGINE_LANDLOCK;
 	l.write_root = layout_writes_root(spec);
 	l.whole_root = l.write_root || strv_has(&spec->paths_readable, "/");
-	r = collect_hidden(&l, err);
+	r = layout_collect_hidden(&l, err);
 	if (r == 0)
-		r = collect_places(&l, err);
+		r = layout_collect_places(&l, err);
 	if (r == 0) {
 		places_settle(&l.places, &l.hidden);
 		r = check_ephemeral(&l, err);

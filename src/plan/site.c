@@ -277,11 +277,11 @@ static int name_scratch(struct site *site, struct err *err)
 	return site->scratch ? 0 : err_oom(err);
 }
 
-static int fill(struct site *site, const struct spec *spec, const struct user *user,
-		const char *cwd, char *const *env, struct err *err)
+/* The workspace, whose it is, and who the user is. */
+static int fill_names(struct site *site, const struct spec *spec, const struct user *user,
+		      const char *cwd, char *const *env, struct err *err)
 {
 	struct stat st;
-	int r;
 
 	site->workspace = strdup(spec->workspace);
 	site->cwd = strdup(cwd);
@@ -301,9 +301,16 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	for (; *env; env++)
 		if (strv_add(&site->env, *env) < 0)
 			return err_oom(err);
-	if (git_identity_read(user, &site->git) < 0)
-		return err_oom(err);
-	r = add_rules(site, &spec->paths_readable, FOLLOW_WITH_CARE, err);
+	return git_identity_read(user, &site->git) < 0 ? err_oom(err) : 0;
+}
+
+static int fill(struct site *site, const struct spec *spec, const struct user *user,
+		const char *cwd, char *const *env, struct err *err)
+{
+	int r = fill_names(site, spec, user, cwd, env, err);
+
+	if (r == 0)
+		r = add_rules(site, &spec->paths_readable, FOLLOW_WITH_CARE, err);
 	if (r == 0)
 		r = add_rules(site, &spec->paths_writable, FOLLOW_WITH_CARE, err);
 	if (r == 0)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* layout-impl - what the two halves of layout share: places, and operations. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "plan/place.h"
+
+struct err;
+struct host;
+struct plan;
+struct site;
+struct site_path;
+struct spec;
+
+struct layout {
+	struct plan *plan;
+	const struct spec *spec;
+	const struct host *host;
+	const struct site *site;
+	bool whole_root; /* the host's "/" is the root */
+	bool write_root;
+	bool bare;          /* no mounts: what is allowed is a list of rules */
+	struct strv hidden; /* existing paths, without links, none below another */
+	struct places places;
+	struct strv hides, pins, readonly; /* as seen inside */
+};
+
+/* What is at a path that the spec names. */
+const struct site_path *layout_find_site(const struct site *site, const char *path);
+/* /proc, /dev and /sys are the sandbox's own. */
+bool layout_is_kernel_path(const char *path);
+/* Fill l->hidden and l->places; not settled yet. */
+int layout_collect_hidden(struct layout *l, struct err *err);
+int layout_collect_places(struct layout *l, struct err *err);
