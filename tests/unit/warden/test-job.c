@@ -29,7 +29,7 @@ static void test_round_trip(struct plan *plan, struct str *text)
 
 	tap_eq_int(job_pack(plan, text), 0, "a plan is packed");
 	tap_eq_int(job_parse(text, &job, NULL), 0, "and parsed");
-	tap_ok(job.owns_pidns && !job.signal_scope, "flags");
+	tap_ok(job.owns_pidns, "flags");
 	tap_eq_str(job.cwd, "/a b\nc", "the folder");
 	tap_ok(job.steps_len == 2 && job.steps[0].kind == OP_KEYRING &&
 		       job.steps[1].kind == OP_SECCOMP &&
@@ -43,7 +43,7 @@ static void test_round_trip(struct plan *plan, struct str *text)
 	job_release(&job);
 }
 
-static void test_signal_scope(void)
+static void test_domain(void)
 {
 	_cleanup_(plan_freep) struct plan *plan = calloc(1, sizeof(*plan));
 	_cleanup_(str_release) struct str text = {0};
@@ -51,10 +51,17 @@ static void test_signal_scope(void)
 
 	fill(plan);
 	plan->namespaces = 0;
-	plan_add(plan, OP_SIGNAL_SCOPE, NULL, NULL, 0);
+	plan_add(plan, OP_ALLOW, NULL, "/a b", OP_RDONLY);
+	plan_add(plan, OP_LANDLOCK, NULL, NULL, OP_SIGNALS);
+	plan_add_size(plan, OP_LIMIT_PIDS, UINT64_MAX - 1);
 	job_pack(plan, &text);
-	tap_ok(job_parse(&text, &job, NULL) == 0 && job.signal_scope && !job.owns_pidns,
-	       "visible processes: a scope for signals, no pid namespace");
+	tap_ok(job_parse(&text, &job, NULL) == 0 && !job.owns_pidns, "no pid namespace");
+	tap_ok(job.steps_len == 5 && job.steps[2].kind == OP_ALLOW &&
+		       strcmp(job.steps[2].dst, "/a b") == 0 && job.steps[2].flags == OP_RDONLY,
+	       "a rule with its path");
+	tap_ok(job.steps_len == 5 && job.steps[3].kind == OP_LANDLOCK &&
+		       job.steps[3].flags == OP_SIGNALS && job.steps[4].size == UINT64_MAX - 1,
+	       "a domain, and the largest number");
 	job_release(&job);
 }
 
@@ -93,7 +100,7 @@ int main(void)
 
 	fill(plan);
 	test_round_trip(plan, &text);
-	test_signal_scope();
+	test_domain();
 	test_broken(&text);
 	return tap_done();
 }
