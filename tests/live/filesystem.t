@@ -355,7 +355,7 @@ def case_kernel_interfaces(p):
            f"{' '.join(options) or 'default'}: mount, unshare, chroot, mknod and the like are refused", r)
         ok(not (p.ws / 'node').exists(), p, 'no device node on the host')
     if p.is_root:
-        twin = p.run('unshare', '-m', 'sh', '-c', line)
+        twin = p.run('unshare', '-m', '-u', 'sh', '-c', line)
         good = [l for l in twin.out.splitlines() if l.endswith(b'=ok')]
         ok(len(good) >= 10, p, 'twin: they work for root without pale', twin)
         (p.ws / 'node').unlink(missing_ok=True)
