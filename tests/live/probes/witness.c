@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * witness FILE SECRET OUTSIDE - write down what the boundary looks like from
- * inside, in a way that one failing call does not change. That FILE exists says
- * that the command was executed.
+ * witness FILE SECRET OUTSIDE [forks] - write down what the boundary looks like
+ * from inside, in a way that one failing call does not change. That FILE exists
+ * says that the command was executed. With a fourth word, also how many processes
+ * it may make.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,8 @@ static void add_namespaces(void)
 static void add_status(void)
 {
 	static char status[8192];
-	static const char *const keys[] = {"CapInh", "CapPrm", "CapEff",
-					   "CapBnd", "CapAmb", "NoNewPrivs"};
+	static const char *const keys[] = {"CapInh", "CapPrm", "CapEff",    "CapBnd",
+					   "CapAmb", "Seccomp", "NoNewPrivs"};
 	int fd = open_twice("/proc/self/status", O_RDONLY);
 
 	if (syscall(SYS_pread64, fd, status, sizeof(status) - 1, 0) < 0 &&
@@ -69,6 +70,24 @@ static void add_status(void)
 			sscanf(at, "%*[^:]:%31s", value);
 		add(keys[i], value);
 	}
+}
+
+/* Forty are tried. They end with their parent, which is the main process here. */
+static void add_forks(void)
+{
+	char count[16];
+	int made = 0;
+
+	for (int i = 0; i < 40; i++) {
+		long pid = syscall(SYS_fork);
+
+		if (pid == 0)
+			for (;;)
+				pause();
+		made += pid > 0;
+	}
+	snprintf(count, sizeof(count), "%d", made);
+	add("forks", count);
 }
 
 int main(int argc, char **argv)
@@ -94,6 +113,8 @@ int main(int argc, char **argv)
 	add_answer("sys", open_twice("/proc/sys/kernel/core_pattern", O_WRONLY));
 	add_status();
 	add_namespaces();
+	if (argc > 4)
+		add_forks();
 	return out < 0 || (syscall(SYS_pwrite64, out, text, len, 0) < 0 &&
 			   syscall(SYS_pwrite64, out, text, len, 0) < 0);
 }
