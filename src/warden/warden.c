@@ -107,6 +107,8 @@ static void reap(const struct warden_job *job, pid_t command)
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG);
 
+		if (pid < 0 && errno == EINTR)
+			continue;
 		if (pid <= 0)
 			return;
 		if (pid == command)
