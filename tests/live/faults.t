@@ -24,13 +24,13 @@ from live import *
 CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmount pivot_root umount2 prctl capset '
          'setresuid setresgid setgroups openat2 openat open mkdirat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
-         'setsid clone landlock_create_ruleset landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
+         'setsid clone landlock_create_ruleset landlock_add_rule landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
          'readlink readlinkat rt_sigaction rt_sigprocmask poll').split()
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
     'visible': (('--processes', 'visible'),
-                'prctl capset open_tree mount_setattr move_mount landlock_create_ruleset landlock_restrict_self write setsid'.split()),
+                'prctl capset open_tree mount_setattr move_mount landlock_create_ruleset landlock_add_rule landlock_restrict_self write setsid'.split()),
     'ephemeral': (('--filesystem', 'readonly', '--ephemeral'),
                   'open_tree mount_setattr move_mount fsopen fsconfig fsmount mkdirat fcntl'.split()),
     'limits': (('LIMITS',), 'mkdirat openat open write clone3 unshare flock eventfd2 getrandom'.split()),
@@ -47,10 +47,30 @@ ERRORS = {
     'ENOSYS': 'landlock_create_ruleset landlock_restrict_self openat2 open_tree mount_setattr fsopen fsconfig fsmount '
               'move_mount close_range clone3 seccomp keyctl pivot_root faccessat',
 }
-# The line of the call, and why the run may go on.
-TOLERATED = [(re.compile(line), why) for line, why in ()]
-# A call without which the C library cannot begin or end a program.
-NOT_OURS = 'execve exit exit_group rt_sigreturn restart_syscall arch_prctl set_tid_address'.split()
+# The line of the call, made by anybody or only INSIDE, and why the run may go on.
+INSIDE = 'inside: '
+TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({line})'), why) for line, why in (
+    (INSIDE + r'fstat\(', 'a folder that is not known to be ours is opened, and nothing made in it'),
+    (r'close\(|<\.\.\. close resumed', 'every descriptor closes on exec, and the witness looks for them'),
+    (r'fcntl\(\d+, F_SETFD, FD_CLOEXEC', 'O_CLOEXEC said it before: the C library makes sure'),
+    (r'fcntl\([012], F_GETFD', 'asks whether 0 to 2 are open, and only EBADF says no'),
+    (r'fcntl\([012], F_GETFL|fstatfs\([012],|fstat\([012],|fchmod\([012],', '/dev/stdin and its like cannot be opened then'),
+    (r'close_range\(0, 2, 0\)', 'the warden lets go of 0 to 2 so that their other ends see the end early'),
+    (r'rt_sigaction\(SIG\w+, \{sa_handler=SIG_DFL', 'a signal that the caller ignored stays so for the command'),
+    (r'read\(3, 0x\w+, 1024\)|lseek\(3, -\d+, SEEK_CUR', '/etc/passwd: a user without an entry may run commands'),
+    (r'mmap\((NULL|0x\w+), \d+, PROT_|munmap\(|<\.\.\. m(un)?map resumed', 'the allocator finds another way'),
+    (r'newfstatat\(3, "[^"]+", 0x\w+, 0\)', 'a toolchain that cannot be seen is not shown'),
+    (r'(stat|open)\("[^"]*(/git/config|/\.gitconfig)"|read\(3, 0x\w+, 16384\)', 'git goes without a name'),
+    (r'readlink\("/etc/resolv.conf"', 'asks where it leads; without the network there is nobody to ask'),
+    (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
+    (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
+    (r'(statfs|access|open)\("/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
+    (r'getdents64\([47], 0x\w+, 4096\)', "others' left cgroups are swept another time"),
+    (r'openat\(\d+, "(memory.oom_control|cgroup.event_control)"|eventfd2\(|write\(\d+, "\d+ \d+"', 'how an end by memory is told'),
+)]
+# Nobody can make these fail, or the C library could not begin a program.
+NOT_OURS = ('execve exit exit_group rt_sigreturn restart_syscall arch_prctl set_tid_address umask '
+            'getuid geteuid getgid getegid getpid getppid').split()
 NAMESPACES = ('user', 'mnt', 'pid', 'net', 'ipc', 'uts')
 
 
@@ -115,15 +135,19 @@ class Trial:
     def hits(self):
         """The calls of ours that were made to fail: those before the command began, and
         those after. What the command itself calls is not of interest."""
-        before, after, begun, programs = [], [], set(), 0
+        before, after, begun, programs, first = [], [], set(), 0, None
+        self.command_hit = False
         for line in self.trace.read_text(errors='replace').splitlines():
             pid, _, rest = line.partition(' ')
-            if rest.lstrip().startswith('execve(') and rest.endswith('= 0'):
+            first = first or pid
+            if re.match(r'\s*(execve\(|<\.\.\. execve resumed)', rest) and rest.endswith('= 0'):
                 programs += 1
                 if programs > 1:  # the first one is pale
                     begun.add(pid)
-            elif '(INJECTED)' in rest and pid not in begun:
-                (after if begun else before).append(rest.strip())
+            elif '(INJECTED)' in rest:
+                self.command_hit |= pid in begun
+                if pid not in begun:
+                    (after if begun else before).append((INSIDE if pid != first else '') + rest.strip())
         return before, after
 
     def counts(self, calls):
@@ -152,6 +176,8 @@ def judge(trial, r, want, error):
             return 'executed, but the status says it was not'
         unknown = [line for line in before if error != 'EINTR' and not any(t.match(line) for t, _ in TOLERATED)]
         return f'the run went on, and nothing says why that is right: {unknown}' if unknown else None
+    if trial.command_hit:
+        return None  # the witness itself did not survive it
     if trial.file.exists():
         return 'executed, and cut short'
     # 137: the program had been entered, and was killed before its first line.
@@ -231,7 +257,8 @@ def degraded(p):
 def actions(call):
     if not FULL:
         return ['error=EPERM']
-    return ['error=EPERM'] + [f'error={e}' for e, calls in ERRORS.items() if call in calls.split()]
+    first = [] if call == 'wait4' else ['error=EPERM']  # wait4 knows no such error
+    return first + [f'error={e}' for e, calls in ERRORS.items() if call in calls.split()]
 
 
 def inject_all(p, shape):
@@ -241,8 +268,9 @@ def inject_all(p, shape):
     if not ok(r.code == 0 and trials[0].file.exists(), p, f'{shape}: the witness runs when nothing fails', r):
         return
     want = facts(trials[0].file)
+    bare = '--engine' in options
     ok(want['secret'] == 'no' and want['CapEff'] == '0' * 16 and want['NoNewPrivs'] == '1' and want['Seccomp'] == '2' and
-       not want['user'] and not want['mnt'] and not want['net'] and want['descriptors'] == 'none' and want['core'] == 'off' and
+       want['user'] == bare and want['mnt'] == bare and want['net'] == bare and want['descriptors'] == 'none' and want['core'] == 'off' and
        int(want.get('forks', 0)) < 20, p, f'{shape}: and sees the boundary', want)
     counts = trials[0].counts(() if FULL else calls)
     free = queue.Queue()
