@@ -10,7 +10,8 @@ and the side that becomes the sandbox.
 
 A call whose failure does not end the run must be listed, with the reason why that
 is right, and the boundary must be whole nevertheless. PALE_SWEEP=full tries every
-call that a run makes, each with every error that fits it, and kills at each, too.
+call that a run makes, each with every error that fits it, and kills at each, too;
+PALE_SWEEP=SHAPE does that for one of the shapes.
 """
 import ctypes
 import queue
@@ -37,7 +38,8 @@ SHAPES = {
     'whole root': (('--filesystem', 'unrestricted', '--hide', '~/.ssh'),
                    'open_tree mount_setattr move_mount fsopen fsconfig fsmount openat2 pivot_root umount2'.split()),
 }
-FULL = os.environ.get('PALE_SWEEP') == 'full'
+SWEEP = os.environ.get('PALE_SWEEP')
+FULL = SWEEP == 'full' or SWEEP in SHAPES
 # EPERM is tried everywhere.
 ERRORS = {
     'ENOSPC': 'mkdirat symlinkat open openat write fsconfig fsmount move_mount open_tree mount clone3 eventfd2 signalfd4 unshare',
@@ -51,20 +53,21 @@ ERRORS = {
 INSIDE = 'inside: '
 TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({line})'), why) for line, why in (
     (INSIDE + r'fstat\(', 'a folder that is not known to be ours is opened, and nothing made in it'),
-    (r'close\(|<\.\.\. close resumed', 'every descriptor closes on exec, and the witness looks for them'),
+    (r'close\(', 'every descriptor closes on exec, and the witness looks for them'),
     (r'fcntl\(\d+, F_SETFD, FD_CLOEXEC', 'O_CLOEXEC said it before: the C library makes sure'),
     (r'fcntl\([012], F_GETFD', 'asks whether 0 to 2 are open, and only EBADF says no'),
     (r'fcntl\([012], F_GETFL|fstatfs\([012],|fstat\([012],|fchmod\([012],', '/dev/stdin and its like cannot be opened then'),
     (r'close_range\(0, 2, 0\)', 'the warden lets go of 0 to 2 so that their other ends see the end early'),
     (r'rt_sigaction\(SIG\w+, \{sa_handler=SIG_DFL', 'a signal that the caller ignored stays so for the command'),
     (r'read\(3, 0x\w+, 1024\)|lseek\(3, -\d+, SEEK_CUR', '/etc/passwd: a user without an entry may run commands'),
-    (r'mmap\((NULL|0x\w+), \d+, PROT_|munmap\(|<\.\.\. m(un)?map resumed', 'the allocator finds another way'),
+    (r'mmap\((NULL|0x\w+), \d+, PROT_|munmap\(', 'the allocator finds another way'),
     (r'newfstatat\(3, "[^"]+", 0x\w+, 0\)', 'a toolchain that cannot be seen is not shown'),
     (r'(stat|open)\("[^"]*(/git/config|/\.gitconfig)"|read\(3, 0x\w+, 16384\)', 'git goes without a name'),
     (r'readlink\("/etc/resolv.conf"', 'asks where it leads; without the network there is nobody to ask'),
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|open)\("/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
+    (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
     (r'getdents64\([47], 0x\w+, 4096\)', "others' left cgroups are swept another time"),
     (r'openat\(\d+, "(memory.oom_control|cgroup.event_control)"|eventfd2\(|write\(\d+, "\d+ \d+"', 'how an end by memory is told'),
 )]
@@ -135,12 +138,16 @@ class Trial:
     def hits(self):
         """The calls of ours that were made to fail: those before the command began, and
         those after. What the command itself calls is not of interest."""
-        before, after, begun, programs, first = [], [], set(), 0, None
+        before, after, begun, begin, programs, first = [], [], set(), {}, 0, None
         self.command_hit = False
         for line in self.trace.read_text(errors='replace').splitlines():
             pid, _, rest = line.partition(' ')
             first = first or pid
-            if re.match(r'\s*(execve\(|<\.\.\. execve resumed)', rest) and rest.endswith('= 0'):
+            if rest.endswith('<unfinished ...>'):
+                begin[pid] = rest.removesuffix('<unfinished ...>')
+                continue
+            rest = re.sub(r'^ *<\.\.\. \w+ resumed>', lambda _: begin.pop(pid, ''), rest)
+            if re.match(r'\s*execve\(', rest) and rest.endswith('= 0'):
                 programs += 1
                 if programs > 1:  # the first one is pale
                     begun.add(pid)
@@ -254,6 +261,10 @@ def degraded(p):
     return p.degraded
 
 
+def shapes():
+    return [SWEEP] if SWEEP in SHAPES else list(SHAPES)
+
+
 def actions(call):
     if not FULL:
         return ['error=EPERM']
@@ -277,7 +288,7 @@ def inject_all(p, shape):
     for t in trials:
         free.put(t)
     state, groups = Leftovers(p), cgroups()
-    numbers = {'tried': 0, 'refused': 0, 'tolerated': 0, 'after the start': 0}
+    reasons, numbers = {}, {'tried': 0, 'refused': 0, 'tolerated': 0, 'after the start': 0}
 
     def one(job):
         call, n, action = job
@@ -289,6 +300,10 @@ def inject_all(p, shape):
                 return None
             numbers['tried'] += 1
             numbers['after the start' if not before else 'tolerated' if trial.file.exists() else 'refused'] += 1
+            if trial.file.exists():
+                for line in before:
+                    why = next((w for t, w in TOLERATED if t.match(line)), 'tried again')
+                    reasons[why] = reasons.get(why, 0) + 1
             problem = judge(trial, r, want, action.rpartition('=')[2])
             return f'{call}:{action}:when={n}: {problem}\n{(before + after)[:2]}\n{r}' if problem else ''
         finally:
@@ -305,13 +320,15 @@ def inject_all(p, shape):
     groups = cgroups() - groups
     ok(wait_for(lambda: not groups & cgroups(), 20), p, f'{shape}: no cgroup is left', groups & cgroups())
     note(f'[{p}] {shape}: {numbers}')
+    for why, count in sorted(reasons.items(), key=lambda item: -item[1]):
+        note(f'    {count} went on: {why}')
     ok(numbers['tried'] > 20, p, f'{shape}: {numbers["tried"]} faults were tried')
 
 
 def case_each_call_fails(p):
     if not usable(p):
         return
-    for shape in SHAPES:
+    for shape in shapes():
         inject_all(p, shape)
 
 
@@ -321,7 +338,7 @@ def case_killed_at_a_call(p):
         return
     few = ('clone3 socketpair sendmsg recvmsg setresuid pivot_root capset close_range signalfd4 chdir setsid sendto recvfrom '
            'wait4 keyctl').split()
-    for shape in SHAPES if FULL else ('default',):
+    for shape in shapes() if FULL else ('default',):
         kill_all(p, shape, {} if FULL else dict.fromkeys(few, 2))
 
 
