@@ -39,8 +39,16 @@ def lines(path):
         return []
 
 
-def cgroups():
-    return {os.path.join(d, n) for d, dirs, _ in os.walk('/sys/fs/cgroup') for n in dirs if n.startswith('pale-')}
+def cgroups(p):
+    """Those of this person."""
+    found = set()
+    for d, dirs, _ in os.walk('/sys/fs/cgroup'):
+        for path in (os.path.join(d, n) for n in dirs if n.startswith('pale-')):
+            try:
+                found |= {path} if os.stat(path).st_uid == p.uid else set()
+            except FileNotFoundError:
+                pass
+    return found
 
 
 def files(p):
@@ -90,7 +98,7 @@ class Counted:
         self.p = p
         self.mounts = [l.split(' ', 2)[2] for l in lines('/proc/self/mountinfo')]
         self.fds = os.listdir('/proc/self/fd')
-        self.cgroups, self.files, self.children, self.keys = cgroups(), files(p), children(), keys(p)
+        self.cgroups, self.files, self.children, self.keys = cgroups(p), files(p), children(), keys(p)
 
     def gone(self, killed=0):
         """KILLED is how many runs were killed from outside."""
@@ -99,8 +107,8 @@ class Counted:
         adopted = reap()
         ok(adopted <= killed, p, f'{adopted} wardens had to be buried, of {killed} runs that were killed')
         # what a runner of other tests has made meanwhile goes away, too
-        ours = cgroups() - self.cgroups
-        ok(wait_for(lambda: not ours & cgroups(), 20), p, 'no cgroup is left', ours & cgroups())
+        ours = cgroups(p) - self.cgroups
+        ok(wait_for(lambda: not ours & cgroups(p), 20), p, 'no cgroup is left', ours & cgroups(p))
         ok(wait_for(lambda: children() == self.children), p, 'no process is left, dead or alive', children())
         mounts = [l.split(' ', 2)[2] for l in lines('/proc/self/mountinfo')]
         ok(mounts == self.mounts, p, 'no mount is left', '\n'.join(set(mounts) ^ set(self.mounts)))
