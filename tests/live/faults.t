@@ -67,8 +67,10 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|open)\("/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
+    (r'open\("/proc/\d+", O_RDONLY\|O_LARGEFILE\|O_CLOEXEC\|O_DIRECTORY|openat\(\d+, "(task|stat|statm|\d+/children)"|'
+     r'open\("/proc", ', 'the watchdog, which is a degraded limit by name, looks again soon'),
     (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
-    (r'getdents64\([47], 0x\w+, 4096\)', "others' left cgroups are swept another time"),
+    (r'getdents64\([47], 0x\w+, 4096\)|flock\(|(openat|unlinkat)\(\d+, "pale-[0-9a-f]{16}"', "others' left cgroups are swept another time"),
     (r'openat\(\d+, "(memory.oom_control|cgroup.event_control)"|eventfd2\(|write\(\d+, "\d+ \d+"', 'how an end by memory is told'),
 )]
 # Nobody can make these fail, or the C library could not begin a program.
