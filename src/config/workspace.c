@@ -149,26 +149,33 @@ static int real_dir(const char *path, char **ret)
 	return fd < 0 ? -errno : path_of_fd(fd, ret);
 }
 
-/* Does DIR, which is symlink-free, hold PATH or what PATH leads to? */
-static bool holds(const char *dir, const char *path)
+/* Does DIR, which is symlink-free, hold PATH or what PATH leads to? Negative: that
+ * cannot be told. */
+static int holds(const char *dir, const char *path)
 {
 	_cleanup_(freep) char *real = NULL;
+	int r;
 
 	if (!path)
-		return false;
-	return path_covers(dir, path) || (path_resolve(path, &real) == 0 && path_covers(dir, real));
+		return 0;
+	if (path_covers(dir, path))
+		return 1;
+	r = path_resolve(path, &real);
+	return r < 0 ? r : path_covers(dir, real);
 }
 
 /* … or is it held by it? */
-static bool overlaps(const char *dir, const char *path)
+static int overlaps(const char *dir, const char *path)
 {
 	_cleanup_(freep) char *real = NULL;
+	int r;
 
 	if (!path)
-		return false;
+		return 0;
 	if (path_covers(dir, path) || path_covers(path, dir))
-		return true;
-	return path_resolve(path, &real) == 0 && (path_covers(dir, real) || path_covers(real, dir));
+		return 1;
+	r = path_resolve(path, &real);
+	return r < 0 ? r : path_covers(dir, real) || path_covers(real, dir);
 }
 
 /* System directories lie near the root, also those that others are links to. */
@@ -186,14 +193,20 @@ static bool is_near_root(const char *dir)
 static const char *refusal(const char *dir, const struct user *user)
 {
 	bool near_root = is_near_root(dir);
+	int home = holds(dir, user->home), config, state;
 
-	if (holds(dir, user->home) ||
-	    (!str_eq(user->home, user->pw_home) && holds(dir, user->pw_home)))
+	if (home == 0 && !str_eq(user->home, user->pw_home))
+		home = holds(dir, user->pw_home);
+	if (home > 0)
 		return "it holds your whole home";
-	if (overlaps(dir, user->config_dir))
+	config = overlaps(dir, user->config_dir);
+	if (config > 0)
 		return "it holds your own configuration of pale";
-	if (overlaps(dir, user->state_dir))
+	state = overlaps(dir, user->state_dir);
+	if (state > 0)
 		return "it holds what pale remembers";
+	if (home < 0 || config < 0 || state < 0)
+		return "whether it holds your home, configuration or state cannot be looked up";
 	for (size_t i = 0; i < array_len(system_dirs); i++) {
 		const char *path = system_dirs[i];
 		char link[1];

@@ -82,8 +82,13 @@ static int make_dir(struct cgroup *cg, size_t i)
 	if (mkdirat(cg->base[i], cg->name, 0755) < 0)
 		return -errno;
 	cg->dir[i] = openat(cg->base[i], cg->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (cg->dir[i] < 0 || flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0)
-		return -errno;
+	if (cg->dir[i] < 0 || flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0) {
+		int r = -errno;
+
+		cg->dir[i] = fd_close(cg->dir[i]);
+		(void)unlinkat(cg->base[i], cg->name, AT_REMOVEDIR);
+		return r;
+	}
 	return 0;
 }
 
@@ -312,22 +317,26 @@ void cgroup_usage(const struct cgroup *cg, struct usage *usage)
 }
 
 /* The last process may still be on its way out. */
-static void remove_dir(int base, const char *name)
+static bool remove_dir(int base, const char *name)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
 
 	for (int i = 0; i < REMOVE_TRIES; i++) {
-		if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
-			return;
+		if (unlinkat(base, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return true;
 		nanosleep(&pause, NULL);
 	}
+	return false;
 }
 
 void cgroup_close(struct cgroup *cg)
 {
+	bool gone = true;
+
+	/* The first one stays while another does: the next run finds them by it. */
 	for (size_t i = CG_DIRS; i-- > 0;) {
-		if (cg->dir[i] >= 0)
-			remove_dir(cg->base[i], cg->name);
+		if (cg->dir[i] >= 0 && (i > 0 || gone))
+			gone &= remove_dir(cg->base[i], cg->name);
 		fd_close(cg->tasks[i]);
 		fd_close(cg->dir[i]);
 		fd_close(cg->base[i]);

@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <linux/securebits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -259,11 +262,33 @@ int userns_wait_opened(const struct plan *plan, int channel, struct err *err)
 	return 0;
 }
 
+/* A pipe belongs to who made it, so that /dev/stdin and its like could be used,
+ * but not opened, by an id of the range. What the descriptor may do already, its
+ * opener may: nobody else has a name for a pipe. Where it does not work, those
+ * names do not either, and nothing else. */
+static void let_reopen_pipes(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		struct statfs fs;
+		struct stat st;
+		int flags = fcntl(fd, F_GETFL);
+
+		if (flags < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != PIPEFS_MAGIC ||
+		    fstat(fd, &st) < 0)
+			continue;
+		(void)fchmod(fd, (st.st_mode & 07777) |
+					 ((flags & O_ACCMODE) == O_RDONLY ? S_IROTH : S_IWOTH));
+	}
+}
+
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
-	int r = userns_grant(plan, child, channel, err);
+	int r;
 
+	if (plan->idmap == IDMAP_RANGE)
+		let_reopen_pipes();
+	r = userns_grant(plan, child, channel, err);
 	if (r == 0 && plan->idmap == IDMAP_SELF && is_entered_later(plan))
 		r = let_go_on(channel, err);
 	if (r < 0 || plan->idmap != IDMAP_RANGE)

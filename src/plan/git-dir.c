@@ -161,7 +161,8 @@ static bool has(const char *dir, const char *name)
 	_cleanup_(freep) char *path = path_join(dir, name);
 	struct stat st;
 
-	return path && lstat(path, &st) == 0;
+	/* What cannot be looked at may be there. */
+	return path && (lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR));
 }
 
 /* Read DIR/NAME as a pointer; NULL and 0 when there is none. */
@@ -227,7 +228,8 @@ static int visit_below(struct git *git, const char *dir, const char *name, visit
 		return err_oom(err);
 	entries = opendir(path);
 	if (!entries)
-		return 0;
+		return errno == ENOENT || errno == ENOTDIR ? 0
+							   : err_sys(err, -errno, "list %s", path);
 	while (r == 0 && (entry = readdir(entries))) {
 		_cleanup_(freep) char *below = path_join(path, entry->d_name);
 		struct stat st;
@@ -235,7 +237,7 @@ static int visit_below(struct git *git, const char *dir, const char *name, visit
 		if (!below)
 			r = err_oom(err);
 		else if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
-			 lstat(below, &st) < 0 || !S_ISDIR(st.st_mode))
+			 (lstat(below, &st) == 0 && !S_ISDIR(st.st_mode)))
 			continue;
 		else if (++git->visited > VISITED_MAX)
 			r = err_set(err, ERR_UNSUPPORTED, -E2BIG,

@@ -81,11 +81,15 @@ static bool has_groups(gid_t own)
 	return n < 0;
 }
 
+/* What cannot be looked at counts as one: hiding it fails then, and so does the
+ * run. A link leads to what is hidden anyway, or nowhere. */
 static bool is_file(const char *path)
 {
 	struct stat st;
 
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+	if (lstat(path, &st) < 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	return S_ISREG(st.st_mode);
 }
 
 int host_probe(struct host *ret, struct err *err)

@@ -74,7 +74,10 @@ static int collect_links(const char *path, struct strv *ret)
 		slash = strchr(name, '/');
 		if (slash)
 			*slash = '\0';
-		if (lstat(part, &st) == 0 && S_ISLNK(st.st_mode)) {
+		if (lstat(part, &st) < 0) {
+			if (!is_absent(-errno) && errno != EACCES)
+				r = -errno;
+		} else if (S_ISLNK(st.st_mode)) {
 			_cleanup_(freep) char *folder = NULL;
 
 			name[-1] = '\0';
@@ -103,8 +106,10 @@ static int check_links(const char *path, struct err *err)
 {
 	_cleanup_(strv_release) struct strv links = {0};
 
-	if (collect_links(path, &links) < 0)
-		return err_oom(err);
+	int r = collect_links(path, &links);
+
+	if (r < 0)
+		return err_sys(err, r, "look up %s", path);
 	for (size_t i = 0; i < links.len; i++)
 		if (!is_system_link(links.items[i]))
 			return err_hint(err,
@@ -197,14 +202,19 @@ static int add_own(struct site *site, const struct user *user, struct err *err)
 		if (!paths[i])
 			continue;
 		site->own[i].path = strdup(paths[i]);
-		if (!site->own[i].path || collect_links(paths[i], &site->own_links) < 0)
+		if (!site->own[i].path)
 			return err_oom(err);
+		r = collect_links(paths[i], &site->own_links);
+		if (r < 0)
+			return err_sys(err, r, "look up %s", paths[i]);
 		r = probe_path(site->workspace, FOLLOW_ANYWHERE, &site->own[i], err);
 		if (r < 0)
 			return r;
 		/* Where it would be made. */
-		if (!site->own[i].real && path_resolve(paths[i], &site->own[i].real) == -ENOMEM)
-			return err_oom(err);
+		if (!site->own[i].real)
+			r = path_resolve(paths[i], &site->own[i].real);
+		if (r < 0)
+			return err_sys(err, r, "look up %s", paths[i]);
 	}
 	return 0;
 }
@@ -238,18 +248,21 @@ static bool has_secrets(int home, const struct toolchain *toolchain)
 static int add_toolchains(struct site *site, struct err *err)
 {
 	_cleanup_(fd_closep) int home = -1;
+	int r;
 
 	if (!site->home)
 		return 0;
 	home = open(site->home, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (home < 0 || path_of_fd(home, &site->home_real) < 0) {
+	if (home < 0 && (is_absent(-errno) || errno == EACCES)) {
 		site->home_real = strdup(site->home);
 		return site->home_real ? 0 : err_oom(err);
 	}
+	r = home < 0 ? -errno : path_of_fd(home, &site->home_real);
+	if (r < 0)
+		return err_sys(err, r, "look up %s", site->home);
 	for (const struct toolchain *t = toolchains; t->path; t++) {
 		_cleanup_(freep) char *path = NULL;
 		struct stat st;
-		int r;
 
 		if (fstatat(home, t->path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
 			continue;

@@ -129,6 +129,8 @@ static void reap(const struct warden_job *job, pid_t command, bool hushed)
 		int status;
 		pid_t pid = waitpid(-1, &status, WNOHANG | (job->terminal >= 0 ? WUNTRACED : 0));
 
+		if (pid < 0 && errno == EINTR)
+			continue;
 		if (pid <= 0)
 			return;
 		if (pid == command && WIFSTOPPED(status) && !hushed)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * witness FILE SECRET OUTSIDE - write down what the boundary looks like from
- * inside, in a way that one failing call does not change. That FILE exists says
- * that the command was executed.
+ * witness FILE SECRET OUTSIDE [forks] - write down what the boundary looks like
+ * from inside, in a way that one failing call does not change. That FILE exists
+ * says that the command was executed. With a fourth word, also how many processes
+ * it may make.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,8 @@ static void add_namespaces(void)
 static void add_status(void)
 {
 	static char status[8192];
-	static const char *const keys[] = {"CapInh", "CapPrm", "CapEff",
-					   "CapBnd", "CapAmb", "NoNewPrivs"};
+	static const char *const keys[] = {"CapInh", "CapPrm",  "CapEff",    "CapBnd",
+					   "CapAmb", "Seccomp", "NoNewPrivs"};
 	int fd = open_twice("/proc/self/status", O_RDONLY);
 
 	if (syscall(SYS_pread64, fd, status, sizeof(status) - 1, 0) < 0 &&
@@ -69,6 +70,24 @@ static void add_status(void)
 			sscanf(at, "%*[^:]:%31s", value);
 		add(keys[i], value);
 	}
+}
+
+/* Forty are tried. They end with their parent, which is the main process here. */
+static void add_forks(void)
+{
+	char count[16];
+	int made = 0;
+
+	for (int i = 0; i < 40; i++) {
+		long pid = syscall(SYS_fork);
+
+		if (pid == 0)
+			for (;;)
+				pause();
+		made += pid > 0;
+	}
+	snprintf(count, sizeof(count), "%d", made);
+	add("forks", count);
 }
 
 int main(int argc, char **argv)
@@ -84,16 +103,20 @@ int main(int argc, char **argv)
 		extra += syscall(SYS_fstat, fd, &st) == 0 || syscall(SYS_fstat, fd, &st) == 0;
 	out = (int)syscall(SYS_creat, argv[1], 0644);
 	add("descriptors", extra ? "some" : "none");
-	syscall(SYS_uname, &host);
+	if (syscall(SYS_uname, &host) < 0)
+		syscall(SYS_uname, &host);
 	add("host", host.nodename);
 	syscall(SYS_getrlimit, RLIMIT_CORE, &core);
 	add("core", core.rlim_max ? "on" : "off");
 	add_answer("secret", open_twice(argv[2], O_RDONLY));
 	add_answer("outside", open_twice(argv[3], O_WRONLY));
-	add_answer("etc", syscall(SYS_access, "/etc", W_OK));
+	add_answer("etc",
+		   syscall(SYS_access, "/etc", W_OK) == 0 ? 0 : syscall(SYS_access, "/etc", W_OK));
 	add_answer("sys", open_twice("/proc/sys/kernel/core_pattern", O_WRONLY));
 	add_status();
 	add_namespaces();
+	if (argc > 4)
+		add_forks();
 	return out < 0 || (syscall(SYS_pwrite64, out, text, len, 0) < 0 &&
 			   syscall(SYS_pwrite64, out, text, len, 0) < 0);
 }
