@@ -12,11 +12,11 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "policy/lattice.h"
+#include "policy/outer.h"
 #include "policy/spec-text.h"
 
 /* Left by the pale around us, where nothing inside can write. */
-#define CURRENT_SPEC "/run/.pale/spec"
-#define SPEC_MAX     (1 << 20)
+#define SPEC_MAX (1 << 20)
 /* Nobody's path. */
 #define SOME_WORKSPACE "/\001workspace"
 
@@ -276,25 +276,12 @@ int pale_spec_meet(const struct pale_spec *a, const struct pale_spec *b,
 	return 0;
 }
 
-/* A description that is there and cannot be read is an error: what is run from
- * here must not come out looser than we are. */
 int current_spec_read(struct spec *ret, struct err *err)
 {
-	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(user_release) struct user user = {0};
-	int r;
+	int r = user_probe(&user, err);
 
-	if (faccessat(AT_FDCWD, CURRENT_SPEC, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-	    (errno == ENOENT || errno == ENOTDIR))
-		return -ENOENT;
-	r = file_read(AT_FDCWD, CURRENT_SPEC, SPEC_MAX, &text, err);
-	if (r == 0)
-		r = user_probe(&user, err);
-	if (r == 0)
-		r = spec_parse(str_text(&text), NULL, &user, ret, err);
-	if (r == -ENOENT)
-		r = -EIO;
-	return r < 0 ? err_wrap(err, r, "%s", CURRENT_SPEC) : 0;
+	return r < 0 ? r : outer_read(&user, ret, err);
 }
 
 int pale_spec_current(struct pale_spec **ret_spec, struct pale_error *error)

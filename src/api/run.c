@@ -14,6 +14,8 @@
 #include "base/json.h"
 #include "config/caches.h"
 #include "plan/host.h"
+#include "policy/lattice.h"
+#include "policy/outer.h"
 #include "policy/trust.h"
 
 /* Sorts by time: milliseconds, then chance. */
@@ -143,6 +145,9 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 	struct site site = {0};
 	int r = host_probe(&host, err);
 
+	host.outer = run->has_outer ? &run->outer : NULL;
+	host.outer_path = run->has_outer ? outer_path() : NULL;
+
 	if (r == 0 && without) {
 		const char *bwrap = local_find_bwrap(NULL);
 
@@ -163,6 +168,24 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 	return r;
 }
 
+/* Inside of a sandbox nobody gets more than that allows. */
+static int apply_outer(struct run *run, struct err *err)
+{
+	struct spec meet;
+	int r = outer_read(&run->context.user, &run->outer, err);
+
+	if (r == -ENOENT)
+		return 0;
+	run->has_outer = r == 0;
+	if (r == 0)
+		r = spec_meet(&run->resolved.spec, &run->outer, &meet, err);
+	if (r < 0)
+		return r;
+	spec_release(&run->resolved.spec);
+	run->resolved.spec = meet;
+	return 0;
+}
+
 int run_prepare(struct run *run, const struct run_request *request, struct err *err)
 {
 	const struct context *context = &run->context;
@@ -179,6 +202,8 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 	if (r == 0)
 		r = spec_resolve(&context->config, request->name, &request->ask,
 				 &context->workspace, &context->user, &run->resolved, err);
+	if (r == 0)
+		r = apply_outer(run, err);
 	if (r == 0)
 		r = make_plan(run, argv.items, false, err);
 	strv_release(&argv);
@@ -254,6 +279,7 @@ void run_release(struct run *run)
 	plan_free(run->plan);
 	events_release(&run->result.events);
 	resolved_release(&run->resolved);
+	spec_release(&run->outer);
 	context_release(&run->context);
 	free(run->command);
 	*run = (struct run){0};

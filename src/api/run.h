@@ -16,6 +16,8 @@ struct json;
 struct run {
 	struct context context;
 	struct resolved resolved;
+	struct spec outer; /* of the sandbox that we are in, if has_outer */
+	bool has_outer;
 	struct plan *plan;
 	char id[32];
 	char *command; /* the registered name, or NULL */

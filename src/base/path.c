@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/path-walk.h"
 #include "base/str.h"
 #include "base/sys.h"
 
@@ -30,6 +31,8 @@ static int open_how(int dirfd, const char *path, int flags, mode_t mode, uint64_
 
 	for (int tries = 0; tries < EAGAIN_TRIES;) {
 		r = sys_result(syscall(SYS_openat2, dirfd, path, &how, sizeof(how)));
+		if (r == -ENOSYS)
+			return path_walk(dirfd, path, flags, how.mode, how.resolve);
 		if (r == -EAGAIN)
 			tries++;
 		else if (r != -EINTR)

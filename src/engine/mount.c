@@ -235,6 +235,13 @@ static int apply_symlink(struct builder *b, const struct op *op, struct err *err
 	return r < 0 ? err_sys(err, r, "make the link %s", op->dst) : 0;
 }
 
+static int apply_note(struct builder *b, const struct op *op, struct err *err)
+{
+	int r = target_write(b, op->dst, op->src);
+
+	return r < 0 ? err_sys(err, r, "write %s", op->dst) : 0;
+}
+
 /* Mount what is at DST (or AT) onto DST again, with further attributes. */
 static int rebind(int at, int target, unsigned long long attrs, unsigned recursive)
 {
@@ -444,13 +451,21 @@ static int apply_overlay(struct builder *b, const struct op *op, struct err *err
 typedef int apply_fn(struct builder *b, const struct op *op, struct err *err);
 
 static apply_fn *const appliers[OP_KIND_COUNT_] = {
-	[OP_ROOT] = apply_root,         [OP_ROOT_BIND] = apply_root_bind,
-	[OP_TMPFS] = apply_tmpfs,       [OP_AUX] = apply_aux,
-	[OP_SYMLINK] = apply_symlink,   [OP_BIND] = apply_bind,
-	[OP_PRIVATE] = apply_private,   [OP_OVERLAY] = apply_overlay,
-	[OP_PIN] = apply_pin,           [OP_HIDE] = apply_hide,
-	[OP_PROC] = apply_proc,         [OP_DEVICE] = apply_device,
-	[OP_DEVPTS] = apply_devpts,     [OP_CGROUP_VIEW] = apply_cgroup_view,
+	[OP_ROOT] = apply_root,
+	[OP_ROOT_BIND] = apply_root_bind,
+	[OP_TMPFS] = apply_tmpfs,
+	[OP_AUX] = apply_aux,
+	[OP_SYMLINK] = apply_symlink,
+	[OP_NOTE] = apply_note,
+	[OP_BIND] = apply_bind,
+	[OP_PRIVATE] = apply_private,
+	[OP_OVERLAY] = apply_overlay,
+	[OP_PIN] = apply_pin,
+	[OP_HIDE] = apply_hide,
+	[OP_PROC] = apply_proc,
+	[OP_DEVICE] = apply_device,
+	[OP_DEVPTS] = apply_devpts,
+	[OP_CGROUP_VIEW] = apply_cgroup_view,
 	[OP_READONLY] = apply_readonly,
 };
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "engine/mount.h"
@@ -107,6 +108,21 @@ int target_open(struct builder *b, const char *path, enum target kind, mode_t mo
 		return r;
 	return b->parent_ours ? make(b->parent, last + 1, kind, mode)
 			      : path_open_nolink(b->parent, last + 1, O_PATH | O_NOFOLLOW, 0);
+}
+
+int target_write(struct builder *b, const char *path, const char *text)
+{
+	const char *last = strrchr(path, '/');
+	_cleanup_(fd_closep) int fd = -1;
+	int r = last ? enter_parent(b, path, (size_t)(last - path)) : -EINVAL;
+
+	if (r < 0)
+		return r;
+	if (!b->parent_ours)
+		return -EROFS;
+	fd = openat(b->parent, last + 1, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0444);
+	return fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 }
 
 int target_symlink(struct builder *b, const char *to, const char *path)

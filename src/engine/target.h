@@ -13,6 +13,8 @@ enum target { TARGET_EXISTING, TARGET_DIR, TARGET_FILE };
  * the last component and 0755 for those above; not on the host's filesystems:
  * -ENOENT. PATH must outlive the builder, which remembers the last parent. */
 int target_open(struct builder *b, const char *path, enum target kind, mode_t mode);
+/* Make the file PATH, which must not exist, on a filesystem of ours. */
+int target_write(struct builder *b, const char *path, const char *text);
 int target_symlink(struct builder *b, const char *to, const char *path);
 /* Is FD on a filesystem that we made? */
 bool target_is_ours(const struct builder *b, int fd);

@@ -14,6 +14,7 @@
 #include "plan/plan.h"
 #include "policy/grade.h"
 #include "policy/resolve.h"
+#include "policy/spec-text.h"
 
 #define DEFAULT_TMPFS (1ull << 30)
 
@@ -112,13 +113,44 @@ static int add_confinement(struct compiler *c)
 		r = limits_emit(c);
 	if (r == 0)
 		r = plan_add(plan, OP_DROP_CAPS, NULL, NULL,
-			     plan->namespaces || c->host->uid == 0 ? 0 : OP_BARE);
+			     plan->namespaces || (c->host->uid == 0 && !c->host->outer) ? 0
+											: OP_BARE);
 	if (r == 0)
 		r = plan_add(plan, OP_NO_NEW_PRIVS, NULL, NULL, 0);
 	if (r == 0)
 		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(plan, c->spec));
 	if (r == 0 && domain_flags(c->spec, c->host))
 		r = plan_add(plan, OP_LANDLOCK, NULL, NULL, domain_flags(c->spec, c->host));
+	return r;
+}
+
+/* What is not held counts as open: a sandbox inside must not rely on it. */
+static void loosen(struct spec *spec, dim_set weak)
+{
+	for (enum dim dim = 0; dim < DIM_COUNT_; dim++)
+		if (weak & DIM_BIT(dim) && spec_limit(spec, dim))
+			*spec_limit(spec, dim) = SPEC_UNLIMITED;
+	if (weak & DIM_BIT(DIM_FILESYSTEM))
+		spec->filesystem = FILESYSTEM_UNRESTRICTED;
+	if (weak & DIM_BIT(DIM_PROCESSES))
+		spec->processes = PROCESSES_VISIBLE;
+	if (weak & DIM_BIT(DIM_EPHEMERAL))
+		spec->ephemeral = false;
+}
+
+/* For a pale inside. A spec that no text can hold gets none: the sandbox inside is
+ * then made as if there were none around it. */
+static int make_note(struct compiler *c)
+{
+	struct spec spec = *c->spec; /* only scalars are changed */
+	struct str text = {0};
+	int r;
+
+	loosen(&spec, c->weak);
+	r = spec_print(&spec, &text, NULL);
+	if (r < 0)
+		str_release(&text);
+	c->plan->note = text.data;
 	return r;
 }
 
@@ -130,6 +162,8 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	int r;
 
 	plan->confined = spec_is_confined(&c->resolved->spec);
+	plan->given = plan->confined && judge_is_given(c);
+	plan->confined &= !plan->given;
 	choose_engine(c);
 	plan->timeout_ms = c->spec->timeout;
 	plan->max_output = c->spec->max_output;
@@ -144,7 +178,9 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	for (; *argv; argv++)
 		if (strv_add(&plan->argv, *argv) < 0)
 			return err_oom(err);
-	if (!plan->confined && limits_emit(c) < 0)
+	if (!plan->confined && !plan->given && limits_emit(c) < 0)
+		return err_oom(err);
+	if (plan->confined && plan->engine == ENGINE_NATIVE && make_note(c) == -ENOMEM)
 		return err_oom(err);
 	if (plan->confined) {
 		r = layout_compile(plan, c->spec, c->host, site, err);

@@ -16,6 +16,7 @@ struct compiler {
 	const struct spec *spec;
 	const struct host *host;
 	const struct site *site;
+	dim_set given;       /* held by the sandbox around us */
 	dim_set weak;        /* not enforced as asked */
 	struct strv missing; /* dimensions that stop the run */
 };
@@ -30,6 +31,8 @@ int judge(struct compiler *c, struct err *err);
 int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why);
 /* The verdicts of the limits, and what holds them. 0 or -ENOMEM. */
 int limits_compile(struct compiler *c);
+/* Inside of another sandbox: does it hold all that is asked for? Fills c->given. */
+bool judge_is_given(struct compiler *c);
 int limits_emit(struct compiler *c); /* the operations that they take */
 
 /* Of the engine without namespaces. */

@@ -163,9 +163,9 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 		if (equals && passes(&resolved->spec, name, (size_t)(equals - name)))
 			r = put(&plan->env, name);
 	}
-	if (r == 0 && plan->confined)
+	if (r == 0 && (plan->confined || plan->given))
 		r = put_places(plan, &resolved->spec, site);
-	if (r == 0 && plan->confined)
+	if (r == 0 && (plan->confined || plan->given))
 		r = put_identity(&plan->env, &site->git);
 	if (r == 0 && !has(&plan->env, "PATH"))
 		r = strv_add(&plan->env, "PATH=/usr/local/bin:/usr/bin:/bin");

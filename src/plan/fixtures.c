@@ -5,6 +5,7 @@
 
 #include "plan/host.h"
 #include "plan/op.h"
+#include "policy/outer.h"
 
 #define DEV_TMPFS (1ull << 20)
 
@@ -120,6 +121,15 @@ static int add_cgroup_view(struct plan *plan)
 	return r < 0 ? r : plan_add(plan, OP_CGROUP_VIEW, "pids", "/sys/fs/cgroup/pids", OP_RDONLY);
 }
 
+/* The root's own mount ends up read-only; /run does not. */
+static int add_note(struct plan *plan, bool whole_root)
+{
+	int r = plan_add(plan, OP_NOTE, plan->note, whole_root ? OUTER_IN_RUN : OUTER_AT_ROOT, 0);
+
+	return r < 0 || !whole_root ? r
+				    : plan_add(plan, OP_READONLY, NULL, OUTER_IN_RUN, OP_NOEXEC);
+}
+
 int fixtures_begin(struct plan *plan, const struct fixtures *fixtures, const struct host *host)
 {
 	int r = begin_root(plan, fixtures, host);
@@ -135,6 +145,8 @@ int fixtures_end(struct plan *plan, const struct fixtures *fixtures)
 
 	if (r == 0)
 		r = add_cgroup_view(plan);
+	if (r == 0 && plan->note)
+		r = add_note(plan, fixtures->whole_root);
 	if (r == 0 && !fixtures->whole_root)
 		r = plan_add(plan, OP_READONLY, NULL, "/", 0);
 	return r < 0 ? r : plan_add(plan, OP_PIVOT, NULL, NULL, 0);

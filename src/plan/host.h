@@ -33,11 +33,13 @@ enum {
 struct host {
 	uid_t uid;
 	gid_t gid;
-	bool has_groups;     /* further ones than its own */
-	int landlock_abi;    /* 0: none */
-	bool no_namespaces;  /* not allowed here: a run tried, or a probe */
-	bool has_machine_id; /* a file of its own: it names this machine */
-	bool no_tmpfs_xattr; /* an overlay on a tmpfs cannot remove folders */
+	bool has_groups;          /* further ones than its own */
+	int landlock_abi;         /* 0: none */
+	const struct spec *outer; /* of the sandbox that we are in; NULL: none. Borrowed */
+	const char *outer_path;   /* where that is described */
+	bool no_namespaces;       /* not allowed here: a run tried, or a probe */
+	bool has_machine_id;      /* a file of its own: it names this machine */
+	bool no_tmpfs_xattr;      /* an overlay on a tmpfs cannot remove folders */
 	struct cgroup_site cgroup;
 	char *bwrap; /* a bubblewrap that works, or NULL; looked for only without namespaces */
 	/* The system directories that exist: a folder, or a link with its target. */

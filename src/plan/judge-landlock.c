@@ -31,13 +31,13 @@ int judge_landlock_refuse(const struct compiler *c, struct err *err)
 			      "boot with Landlock among the security modules (lsm=landlock,...), "
 			      "Linux 6.2 or newer",
 			      err);
-	if (spec->ephemeral)
+	if (spec->ephemeral && !(c->given & DIM_BIT(DIM_EPHEMERAL)))
 		return cannot("ephemeral: it has no overlay to throw away",
 			      "use --engine native, or filesystem = \"readonly\" without ephemeral",
 			      err);
 	if (spec->nested)
 		return cannot("nested: who is in a Landlock domain cannot mount", native, err);
-	if (c->resolved->spec.tmpfs != SPEC_UNLIMITED)
+	if (c->resolved->spec.tmpfs != SPEC_UNLIMITED && !(c->given & DIM_BIT(DIM_TMPFS)))
 		return cannot("tmpfs: it has no private /tmp", native, err);
 	if (!layout_writes_root(spec) && strv_has(&spec->paths_readable, "/"))
 		return cannot("paths_readable = \"/\": /run, /tmp and /dev would be the host's",
@@ -59,7 +59,9 @@ static int judge_files(struct compiler *c)
 		return judge_give_up(c, DIM_FILESYSTEM, DEGRADED,
 				     "this kernel's Landlock does not keep files from being cut "
 				     "to nothing");
-	if (c->host->uid == 0 && c->plan->uid == 0)
+	/* Root of a sandbox around us is nobody's root, unless it was given all. */
+	if (c->host->uid == 0 && c->plan->uid == 0 &&
+	    (!c->host->outer || c->host->outer->filesystem == FILESYSTEM_UNRESTRICTED))
 		return judge_give_up(c, DIM_FILESYSTEM, DEGRADED,
 				     "no ids of its own: the command is root, who may change the "
 				     "mode of every file");

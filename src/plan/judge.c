@@ -9,10 +9,17 @@
 #include "plan/layout.h"
 #include "plan/op.h"
 #include "plan/plan.h"
+#include "policy/lattice.h"
 #include "policy/resolve.h"
+
+#define AROUND "the sandbox around it"
 
 int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
 {
+	if (c->given & DIM_BIT(dim)) {
+		plan_verdict(c->plan, dim_name(dim), ENFORCED, AROUND);
+		return 0;
+	}
 	plan_verdict(c->plan, dim_name(dim), state, why);
 	c->weak |= DIM_BIT(dim);
 	if (c->resolved->allow_degraded & DIM_BIT(dim))
@@ -164,12 +171,46 @@ static int report_missing(const struct compiler *c, struct err *err)
 	return -ENOTSUP;
 }
 
+bool judge_is_given(struct compiler *c)
+{
+	/* These the supervisor sees to by itself, wherever it runs. */
+	const dim_set own = DIM_BIT(DIM_TIMEOUT) | DIM_BIT(DIM_ENV) | DIM_BIT(DIM_ENV_PASS) |
+			    DIM_BIT(DIM_MAX_OUTPUT);
+	dim_set excess;
+
+	if (!c->host->outer)
+		return false;
+	excess = spec_excess(c->host->outer, &c->resolved->spec);
+	c->given = ~excess & ~own;
+	return (excess & ~own) == 0;
+}
+
+/* Nothing is added here, so nothing can be missing. */
+static void judge_given(struct compiler *c)
+{
+	c->plan->limits = (struct limits){
+		.memory = SPEC_UNLIMITED, .pids = SPEC_UNLIMITED, .cpu_ms = SPEC_UNLIMITED};
+	for (enum dim dim = 0; dim < DIM_COUNT_; dim++)
+		if (c->given & DIM_BIT(dim) &&
+		    (!spec_dim_is_default(c->spec, dim) || dim == DIM_NETWORK ||
+		     dim == DIM_FILESYSTEM || dim == DIM_PROCESSES || dim == DIM_NESTED))
+			plan_verdict(c->plan, dim_name(dim), ENFORCED, AROUND);
+	plan_verdict(c->plan, dim_name(DIM_ENV), ENFORCED,
+		     c->spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
+	if (c->spec->timeout != SPEC_UNLIMITED)
+		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");
+}
+
 int judge(struct compiler *c, struct err *err)
 {
 	bool bare = c->plan->confined && c->plan->engine == ENGINE_LANDLOCK;
-	int r = bare ? judge_landlock(c) : judge_boundary(c);
+	int r = 0;
 
-	if (r == 0)
+	if (c->plan->given)
+		judge_given(c);
+	else
+		r = bare ? judge_landlock(c) : judge_boundary(c);
+	if (r == 0 && !c->plan->given)
 		r = limits_compile(c);
 	if (c->spec->max_output != SPEC_UNLIMITED)
 		plan_verdict(c->plan, dim_name(DIM_MAX_OUTPUT), ENFORCED, "pump of the supervisor");

@@ -284,7 +284,12 @@ static int emit_bare(struct layout *l)
 {
 	int r = choose_cwd(l);
 
-	return r < 0 ? r : domain_compile_bare(l->plan, &l->places, l->site->scratch);
+	if (r == 0)
+		r = domain_compile_bare(l->plan, &l->places, l->site->scratch);
+	if (r < 0 || !l->host->outer_path)
+		return r;
+	/* For a pale further inside. */
+	return plan_add(l->plan, OP_ALLOW, NULL, l->host->outer_path, OP_RDONLY | OP_FILE);
 }
 
 static int emit(struct layout *l)

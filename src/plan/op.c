@@ -25,6 +25,7 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_CGROUP_VIEW] = "cgroup-view",
 	[OP_READONLY] = "readonly",
 	[OP_LIMIT_USERNS] = "limit-userns",
+	[OP_NOTE] = "note",
 	[OP_PIVOT] = "pivot",
 	[OP_LOOPBACK] = "loopback",
 	[OP_HOSTNAME] = "hostname",
@@ -189,6 +190,7 @@ struct plan *plan_free(struct plan *plan)
 	strv_release(&plan->env);
 	strv_release(&plan->argv);
 	free(plan->cwd);
+	free(plan->note);
 	cgroup_site_release(&plan->limits.site);
 	free(plan);
 	return NULL;

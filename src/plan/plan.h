@@ -39,6 +39,7 @@ enum op_kind {
 	OP_CGROUP_VIEW,  /* the run's own limits, for programs that look; `src`: a v1 controller */
 	OP_READONLY,     /* what is at `dst`, read-only from here on */
 	OP_LIMIT_USERNS, /* no user namespace inside */
+	OP_NOTE,         /* a file at `dst` that says `src`, for whoever asks inside */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
 	OP_LOOPBACK,     /* bring the private loopback up */
 	OP_HOSTNAME,     /* `src` */
@@ -129,6 +130,7 @@ struct limits {
 struct plan {
 	enum engine engine;
 	bool confined;
+	bool given;               /* by the sandbox around us: nothing is left to add */
 	unsigned long namespaces; /* CLONE_NEW* */
 	enum idmap idmap;
 	uint32_t range_base; /* IDMAP_RANGE */
@@ -138,6 +140,7 @@ struct plan {
 	size_t ops_len, ops_cap;
 	struct guarded *guards;
 	size_t guards_len, guards_cap;
+	char *note;       /* what the sandbox says of itself; NULL: nothing */
 	char *quarantine; /* where the run may put what it must not leave; NULL: nowhere */
 	struct strv env;  /* the command's whole environment */
 	struct strv argv;

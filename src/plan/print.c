@@ -59,7 +59,7 @@ static int print_op(const struct plan *plan, const struct op *op, size_t number,
 
 	if (r == 0 && op->dst)
 		r = put_escaped(out, " ", op->dst);
-	if (r == 0 && op->src && !str_eq(op->src, op->dst))
+	if (r == 0 && op->src && op->kind != OP_NOTE && !str_eq(op->src, op->dst))
 		r = put_escaped(out, op->dst ? " from " : " ", op->src);
 	if (r == 0 && op->size)
 		r = str_appendf(out, " size=%s", size_format(op->size, size));

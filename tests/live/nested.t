@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""pale inside of pale: never more than the sandbox around it allows."""
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+
+
+def prepare(p):
+    p.no_config()
+    for name in ('pale', 'pale-verbs'):
+        shutil.copy(p.pale_path.parent / name, p.ws / name)
+        if os.geteuid() == 0:
+            os.chown(p.ws / name, p.uid, p.uid)
+
+
+def inner(p, *args, outer=(), **kw):
+    """The JSON of a pale inside; what its command prints goes to stderr."""
+    r = p.pale(*outer, '--', './pale', 'run', '--json', *args, **kw)
+    r.inner = r.json()
+    return r
+
+
+def by(r, dim):
+    return r.inner.get('enforced', {}).get(dim, {}).get('by', '')
+
+
+def case_the_same_again_is_plain(p):
+    prepare(p)
+    r = inner(p, '--', 'sh', '-c', 'echo BOOTED >&2; touch made; test ! -e /home/*/.ssh')
+    ok(r.booted and r.inner.get('outcome') == 'ok' and (p.ws / 'made').exists(), p, 'it runs', r)
+    ok(all(by(r, d) == 'the sandbox around it' for d in ('network', 'filesystem', 'processes')), p,
+       'and the report says who holds it', r)
+    (p.ws / 'made').unlink(missing_ok=True)
+    r = inner(p, '--timeout', '1s', '--', 'sleep', '30')
+    ok(r.inner.get('outcome') == 'timeout' and r.seconds < 10, p, 'a timeout of its own holds', r)
+    r = inner(p, '--', 'sh', '-c', 'exit 7')
+    ok(r.code == 7, p, 'the exit status comes through both', r)
+
+
+def case_less_is_less(p):
+    prepare(p)
+    r = inner(p, '--filesystem', 'readonly', '--', 'sh', '-c', 'echo BOOTED >&2; cat file >&2; echo x >file; echo y >new')
+    ok(r.booted and b'mine' in r.err and r.inner.get('engine') == 'landlock', p,
+       'readonly inside is held by Landlock', r)
+    ok((p.ws / 'file').read_text() == 'mine\n' and not (p.ws / 'new').exists(), p, 'seen from the host')
+    r = inner(p, '--', 'sh', '-c', 'echo BOOTED >&2; echo x >new')
+    ok(r.booted and (p.ws / 'new').exists(), p, 'twin: without it, it can be written', r)
+    (p.ws / 'new').unlink(missing_ok=True)
+    r = p.pale('--', './pale', 'run', '--filesystem', 'readonly', '--',
+               './pale', 'run', '--filesystem', 'none', '--', 'sh', '-c', f'echo BOOTED; cat {p.ws}/file')
+    ok(b'mine' not in r.out, p, 'and a third one less again', r)
+
+
+def case_more_is_not_to_be_had(p):
+    prepare(p)
+    outside = p.outside / 'canary'
+    before = digest(p.outside, p.home)
+    for name, args in (('network', ('--network', 'unrestricted')), ('everything', ('--preset', 'unrestricted')),
+                       ('off', ('--preset', 'off')), ('a path', ('--write', str(p.outside)))):
+        r = inner(p, *args, '--', 'sh', '-c',
+                  f'echo BOOTED >&2; cat {p.home}/.ssh/id_rsa >&2; echo evil >{outside}; cat /proc/net/route >&2; true')
+        ok(b'CANARY' not in r.err and b'CANARY' not in r.out and digest(p.outside, p.home) == before, p,
+           f'{name}: no more than before', r)
+        if r.inner.get('spec'):
+            ok(r.inner['spec']['network'] == 'none' and r.inner['spec']['filesystem'] != 'unrestricted', p,
+               f'{name}: and the report does not claim it', r)
+    r = p.pale('--preset', 'off', '--', 'cat', str(p.home / '.ssh/id_rsa'))
+    ok(b'CANARY' in r.out, p, 'twin: outside it is', r)
+
+
+def case_forged(p):
+    """Neither environment nor files make a pale inside believe anything else."""
+    prepare(p)
+    r = p.sh('echo network = 1 >/.pale-spec; rm -f /.pale-spec; mv /.pale-spec /tmp/x; '
+             'mkdir -p /run/.pale-spec; test -f /.pale-spec && echo STILL')
+    ok(r.booted and b'STILL' in r.out, p, 'the description cannot be replaced', r)
+    r = p.sh('--read', '/', '--', 'rm -rf /run/.pale-spec; mv /run/.pale-spec /run/x; echo x >/run/.pale-spec; '
+             'test -s /run/.pale-spec && grep -q network /run/.pale-spec && echo STILL')
+    ok(r.booted and b'STILL' in r.out, p, "nor where the root is the host's", r)
+    r = p.pale('--', 'env', 'PALE_IN_SCOPE=1', 'XDG_CONFIG_HOME=/tmp', './pale', 'run', '--network', 'unrestricted', '--json', '--', 'true')
+    ok(r.json().get('spec', {}).get('network') == 'none', p, 'the environment changes nothing', r)
+
+
+@only_root
+def case_planted_on_the_host(p):
+    """A file of that name that somebody could write is no description."""
+    r = p.run('unshare', '-m', 'sh', '-c', 'mount -t tmpfs none /run && echo \'network = "none"\' >/run/.pale-spec && '
+              f'exec {p.pale_path} run -- echo RAN')
+    ok(r.code == 125 and b'.pale-spec' in r.err and b'RAN' not in r.out, p, 'refused', r)
+
+
+main(case_the_same_again_is_plain, case_less_is_less, case_more_is_not_to_be_had, case_forged,
+     case_planted_on_the_host, uids=(1000,))
