@@ -384,6 +384,7 @@ static int errno_of(enum err_code code)
 	case ERR_TRUST:
 		return EPERM;
 	case ERR_UNSUPPORTED:
+	case ERR_NO_IDMAP:
 	case ERR_NO_NAMESPACES:
 		return ENOTSUP;
 	case ERR_NOT_FOUND:

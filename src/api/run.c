@@ -145,6 +145,7 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 	struct site site = {0};
 	int r = host_probe(&host, err);
 
+	host.no_idmap = run->no_idmap;
 	host.outer = run->has_outer ? &run->outer : NULL;
 	host.outer_path = run->has_outer ? outer_path() : NULL;
 
@@ -251,6 +252,14 @@ int run_settle(struct run *run, struct err *err)
 	return is_first_rung(run, err) ? descend(run, err) : r;
 }
 
+static int plan_again(struct run *run, bool without, struct err *err)
+{
+	_cleanup_(plan_freep) struct plan *before = take_ptr(run->plan);
+
+	*err = (struct err){0};
+	return make_plan(run, before->argv.items, without, err);
+}
+
 static int attempt(struct run *run, const struct run_request *request, struct err *err)
 {
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
@@ -264,6 +273,12 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 	struct err why;
 	int r = attempt(run, request, err);
 
+	if (r < 0 && err->code == ERR_NO_IDMAP && !run->no_idmap) {
+		run->no_idmap = true;
+		r = plan_again(run, false, err);
+		if (r == 0)
+			r = attempt(run, request, err);
+	}
 	if (r == 0 || !is_first_rung(run, err))
 		return r;
 	why = *err;

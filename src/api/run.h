@@ -18,6 +18,7 @@ struct run {
 	struct resolved resolved;
 	struct spec outer; /* of the sandbox that we are in, if has_outer */
 	bool has_outer;
+	bool no_idmap; /* found out by trying */
 	struct plan *plan;
 	char id[32];
 	char *command; /* the registered name, or NULL */

@@ -8,15 +8,11 @@
 #include <string.h>
 
 static const char *const code_names[] = {
-	[ERR_SYSTEM] = "system",
-	[ERR_USAGE] = "usage",
-	[ERR_CONFIG] = "config",
-	[ERR_POLICY] = "policy",
-	[ERR_TRUST] = "trust",
-	[ERR_UNSUPPORTED] = "unsupported",
-	[ERR_NOT_FOUND] = "not_found",
-	[ERR_NOT_EXECUTABLE] = "not_executable",
-	[ERR_NO_NAMESPACES] = "no_namespaces",
+	[ERR_SYSTEM] = "system",       [ERR_USAGE] = "usage",
+	[ERR_CONFIG] = "config",       [ERR_POLICY] = "policy",
+	[ERR_TRUST] = "trust",         [ERR_UNSUPPORTED] = "unsupported",
+	[ERR_NOT_FOUND] = "not_found", [ERR_NOT_EXECUTABLE] = "not_executable",
+	[ERR_NO_IDMAP] = "no_idmap",   [ERR_NO_NAMESPACES] = "no_namespaces",
 };
 
 int err_set(struct err *err, enum err_code code, int r, const char *fmt, ...)

@@ -18,6 +18,7 @@ enum err_code {
 	ERR_UNSUPPORTED,    /* this host or version cannot enforce what was asked */
 	ERR_NOT_FOUND,      /* the program does not exist (127) */
 	ERR_NOT_EXECUTABLE, /* the program exists and cannot be executed (126) */
+	ERR_NO_IDMAP,       /* a filesystem cannot be id-mapped; nothing was executed */
 	ERR_NO_NAMESPACES,  /* this host refuses them; nothing was executed */
 };
 

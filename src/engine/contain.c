@@ -116,7 +116,7 @@ static int apply_all(const struct plan *plan, const struct pty *pty, struct land
 	/* From the /dev/pts that the command will see. */
 	if (r == 0 && !has_op(plan, OP_PIVOT))
 		r = pty_open(pty, CHANNEL, &job->terminal, err);
-	builder_init(&builder, plan->idmap == IDMAP_RANGE ? CHANNEL : -1);
+	builder_init(&builder, userns_serves_mounts(plan) ? CHANNEL : -1);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)

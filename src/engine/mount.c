@@ -79,8 +79,12 @@ int mount_clone(int host, const struct op *op, int userns, struct err *err)
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of %s", op->src);
 	r = set_attrs(mount, op_attrs(op), userns, SYS_AT_RECURSIVE);
-	if (r < 0 && userns >= 0)
-		return err_sys(err, r, "map the ids of %s", op->src);
+	if (r < 0 && userns >= 0) {
+		err_sys(err, r, "map the ids of %s", op->src);
+		if (r == -EINVAL || r == -EPERM || r == -EOPNOTSUPP)
+			err->code = ERR_NO_IDMAP;
+		return r;
+	}
 	if (r < 0)
 		return err_sys(err, r, "set the mount flags of %s", op->src);
 	return take_fd(mount);

@@ -40,6 +40,7 @@ static void format_map(const struct plan *plan, unsigned id, char *map, size_t s
 {
 	switch (plan->idmap) {
 	case IDMAP_SELF:
+	case IDMAP_OWNER:
 		snprintf(map, size, "%u %u 1\n", id, id);
 		return;
 	case IDMAP_IDENTITY:
@@ -210,7 +211,7 @@ static int serve_mounts(const struct plan *plan, int proc, int channel, struct e
 
 	if (userns < 0)
 		return err_sys(err, -errno, "open the user namespace");
-	r = prepare_mounts(plan, userns, fds, &len, err);
+	r = prepare_mounts(plan, plan->idmap == IDMAP_RANGE ? userns : -1, fds, &len, err);
 	if (r == 0 && len > 0) /* who expects none does not listen */
 		r = send_prepared(channel, fds, len, err);
 	for (size_t i = 0; i < len; i++)
@@ -228,12 +229,17 @@ static int open_proc(pid_t pid, struct err *err)
 	return fd < 0 ? err_sys(err, -errno, "open %s", path) : fd;
 }
 
+bool userns_serves_mounts(const struct plan *plan)
+{
+	return plan->idmap == IDMAP_RANGE || plan->idmap == IDMAP_OWNER;
+}
+
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
 	int r;
 
-	if (plan->idmap != IDMAP_RANGE && plan->idmap != IDMAP_IDENTITY)
+	if (!userns_serves_mounts(plan) && plan->idmap != IDMAP_IDENTITY)
 		return 0;
 	proc = open_proc(child, err);
 	if (proc < 0)
@@ -286,12 +292,12 @@ int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *
 	_cleanup_(fd_closep) int proc = -1;
 	int r;
 
-	if (plan->idmap == IDMAP_RANGE)
+	if (userns_serves_mounts(plan))
 		let_reopen_pipes();
 	r = userns_grant(plan, child, channel, err);
 	if (r == 0 && plan->idmap == IDMAP_SELF && is_entered_later(plan))
 		r = let_go_on(channel, err);
-	if (r < 0 || plan->idmap != IDMAP_RANGE)
+	if (r < 0 || !userns_serves_mounts(plan))
 		return r;
 	proc = open_proc(child, err);
 	return proc < 0 ? proc : serve_mounts(plan, proc, channel, err);

@@ -8,6 +8,7 @@
  * passes them over.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,6 +24,8 @@ int userns_enter(const struct plan *plan, int channel, struct err *err);
 int userns_wait_opened(const struct plan *plan, int channel, struct err *err);
 /* The mounts that the parent made, in the order of the plan. */
 int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err);
+/* Does the parent make the mounts of user trees? */
+bool userns_serves_mounts(const struct plan *plan);
 /* In the parent, after clone: write the maps and let the child go on. Returns 0
  * at once when the child does that itself. */
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err);

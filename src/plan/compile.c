@@ -67,7 +67,7 @@ static void choose_ids(struct compiler *c)
 	} else if (layout_writes_root(c->spec)) {
 		plan->idmap = IDMAP_IDENTITY;
 	} else {
-		plan->idmap = IDMAP_RANGE;
+		plan->idmap = c->host->no_idmap ? IDMAP_OWNER : IDMAP_RANGE;
 		plan->range_base = RANGE_BASE;
 		plan->uid = c->site->workspace_uid;
 		plan->gid = c->site->workspace_gid;

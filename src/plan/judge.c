@@ -42,6 +42,25 @@ static const char *nested_by(const struct compiler *c)
 	return c->host->landlock_abi ? "unrestricted, and no Landlock for files" : "unrestricted";
 }
 
+/* Started by root: whose rights does the command have underneath? */
+static int judge_ids(struct compiler *c)
+{
+	if (c->plan->idmap != IDMAP_OWNER)
+		return 0;
+	if (c->plan->uid == 0)
+		return judge_give_up(c, DIM_FILESYSTEM, DEGRADED,
+				     "mounts; this filesystem cannot be id-mapped, so the command "
+				     "is root underneath, without capabilities");
+	plan_verdict(c->plan, "ids", DEGRADED,
+		     "the owner of the workspace: this filesystem cannot be id-mapped");
+	return 0;
+}
+
+static bool is_weak(const struct compiler *c, enum dim dim)
+{
+	return c->weak & DIM_BIT(dim);
+}
+
 static int judge_boundary(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -50,7 +69,9 @@ static int judge_boundary(struct compiler *c)
 
 	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED,
 		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
-	plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));
+	r = judge_ids(c);
+	if (!is_weak(c, DIM_FILESYSTEM))
+		plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));
 	if (spec->paths_hidden.len || c->site->ignored.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	if (spec->caches.len)

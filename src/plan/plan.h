@@ -107,10 +107,11 @@ struct verdict {
 
 /* How ids inside relate to ids outside. */
 enum idmap {
-	IDMAP_NONE,     /* no user namespace */
-	IDMAP_SELF,     /* the caller's uid and gid, nothing else */
-	IDMAP_RANGE,    /* 0 BASE 65536, user trees id-mapped: started by root */
-	IDMAP_SWITCH,   /* no user namespace, but the workspace owner's ids: started by root */
+	IDMAP_NONE,   /* no user namespace */
+	IDMAP_SELF,   /* the caller's uid and gid, nothing else */
+	IDMAP_RANGE,  /* 0 BASE 65536, user trees id-mapped: started by root */
+	IDMAP_SWITCH, /* no user namespace, but the workspace owner's ids: started by root */
+	IDMAP_OWNER,  /* the workspace owner's ids, nothing else: root, where RANGE is impossible */
 	IDMAP_IDENTITY, /* every id is itself: root with the whole filesystem */
 };
 

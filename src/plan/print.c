@@ -16,8 +16,8 @@ static const struct {
 };
 
 static const char *const idmap_names[] = {
-	[IDMAP_NONE] = "none",     [IDMAP_SELF] = "self",         [IDMAP_RANGE] = "range",
-	[IDMAP_SWITCH] = "switch", [IDMAP_IDENTITY] = "identity",
+	[IDMAP_NONE] = "none",     [IDMAP_SELF] = "self",   [IDMAP_RANGE] = "range",
+	[IDMAP_SWITCH] = "switch", [IDMAP_OWNER] = "owner", [IDMAP_IDENTITY] = "identity",
 };
 
 static const struct {
