@@ -313,7 +313,9 @@ static void report_event(const struct event *event)
 		break;
 	case TAMPER_REBOUND:
 		err_set(&err, ERR_POLICY, 0,
-			"%s was replaced outside; inside it is read-only again", event->path);
+			"%s was replaced outside; inside it is read-only again, but look at what "
+			"is in it",
+			event->path);
 		break;
 	case TAMPER_GONE:
 		err_set(&err, ERR_POLICY, 0, "tampering: %s was created and removed during the run",

@@ -172,7 +172,7 @@ int ignore_note_file(struct ignore_found *found, const struct stat *st)
 		found->shared_cap = cap;
 	}
 	found->shared[found->shared_len++] = (struct ignore_shared){
-		.id = {.dev = st->st_dev, .ino = st->st_ino}, .links = st->st_nlink, .met = 1};
+		.id = {.dev = st->st_dev, .ino = st->st_ino}};
 	return 0;
 }
 
@@ -247,7 +247,8 @@ static int compare_shared(const void *a, const void *b)
 	return x->id.ino < y->id.ino ? -1 : x->id.ino > y->id.ino;
 }
 
-/* Sort; files whose names are all hidden already go. */
+/* Sort, each once. How many of its names were met says nothing: one can be met
+ * twice, through a link. */
 static void settle_shared(struct ignore_found *found)
 {
 	struct ignore_shared *shared = found->shared;
@@ -258,10 +259,9 @@ static void settle_shared(struct ignore_found *found)
 	for (size_t i = 0; i < found->shared_len;) {
 		struct ignore_shared one = shared[i++];
 
-		for (; i < found->shared_len && compare_shared(&one, &shared[i]) == 0; i++)
-			one.met += shared[i].met;
-		if (one.met < one.links)
-			shared[kept++] = one;
+		while (i < found->shared_len && compare_shared(&one, &shared[i]) == 0)
+			i++;
+		shared[kept++] = one;
 	}
 	found->shared_len = kept;
 }

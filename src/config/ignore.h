@@ -46,10 +46,9 @@ bool ignore_hides(const struct ignore *ignore, const char *path, bool is_dir);
 bool ignore_hides_entry(const struct ignore *ignore, const char *path, const char *name,
 			bool is_dir);
 
-/* A file with several names, and how many of them were met. */
+/* A file with several names. */
 struct ignore_shared {
 	struct file_id id;
-	nlink_t links, met;
 };
 
 /* Paths are relative to the workspace. */

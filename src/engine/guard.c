@@ -149,6 +149,24 @@ static void check_link(struct guard *g, struct guard_item *item, bool there)
 
 /* Only the host can replace what is mounted over. The mount went with the name,
  * unless that is still the same file that never was away. */
+/* A descriptor from before the new mount would outlive it. What cannot be told
+ * counts as one. */
+static bool may_have_writer(int dir, const char *name)
+{
+	_cleanup_(fd_closep) int fd = openat(dir, name,
+					     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return true;
+	if (S_ISDIR(st.st_mode))
+		return false;
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return true;
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
+
 static void check_bound(struct guard *g, struct guard_item *item, const struct file_id *now,
 			uint32_t mask)
 {
@@ -174,6 +192,9 @@ static void check_bound(struct guard *g, struct guard_item *item, const struct f
 	stop_run(g, item);
 	if (rebind_readonly(&g->rebind, item->what->dst, &err) < 0)
 		end_run(g, item, NULL, err.message);
+	else if (may_have_writer(g->dirs[item->dir].fd, item->what->name))
+		end_run(g, item, NULL,
+			"it was replaced outside, and somebody has it open for writing");
 	else
 		record(g, item, TAMPER_REBOUND, NULL, NULL);
 }

@@ -204,13 +204,15 @@ static void stop_like_the_command(struct supervisor *s)
 	sigset_t tstp;
 
 	streams_suspend(&s->streams);
+	/* While we are stopped nobody watches: nobody may go on, whatever its group. */
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
 	sigemptyset(&tstp);
 	sigaddset(&tstp, SIGTSTP);
 	(void)kill(0, SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &tstp, NULL);
 	sigprocmask(SIG_BLOCK, &tstp, NULL);
 	streams_resume(&s->streams);
-	warden_send_order(s->channel, WARDEN_SIGNAL, SIGCONT);
+	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
 }
 
 /* Only where the command has a terminal; else reports can wait until the end. */

@@ -295,6 +295,9 @@ static int show_common(struct git *git, const char *dir, const struct walk *comm
 	    strncmp(worktrees, dir, (size_t)(slash - dir)) != 0 || !str_eq(tree, git->workspace) ||
 	    !same_owner(git->workspace, dir) || !same_owner(git->workspace, common->real))
 		return 0;
+	/* Else a command could make a folder above a repository of its own making. */
+	if (path_covers(common->real, git->workspace) || !str_ends(common->real, ".git"))
+		return 0;
 	git->protection->git_common = strdup(common->real);
 	git->protection->git_common_id = common->id;
 	return git->protection->git_common ? 0 : err_oom(err);
@@ -344,6 +347,18 @@ static int follow_file(struct git *git, const char *file, struct err *err)
 	return protect_git_dir(git, walk.real, true, err);
 }
 
+/* core.hooksPath of the user or of the machine can lead into the workspace, too. */
+static int read_global(struct git *git, struct err *err)
+{
+	int r = read_config(git, "/etc", "gitconfig", err);
+
+	if (r == 0 && git->home)
+		r = read_config(git, git->home, ".gitconfig", err);
+	if (r == 0 && git->home)
+		r = read_config(git, git->home, ".config/git/config", err);
+	return r;
+}
+
 int git_dir_probe(const char *workspace, const char *home, struct protection *ret, struct err *err)
 {
 	_cleanup_(walk_release) struct walk walk = {.protection = ret, .keep_writable = true};
@@ -357,5 +372,10 @@ int git_dir_probe(const char *workspace, const char *home, struct protection *re
 		r = protect_git_dir(&git, walk.real, false, err);
 	else if (r == 0 && S_ISREG(walk.mode))
 		r = follow_file(&git, walk.real, err);
+	/* A .git that is broken on purpose makes git look for a bare one at the top. */
+	if (r == 0 && walk.real)
+		r = protect(&git, workspace, "HEAD", err);
+	if (r == 0)
+		r = read_global(&git, err);
 	return r < 0 ? err_hint(err, r, "which directory git uses here cannot be told") : 0;
 }

@@ -97,6 +97,10 @@ int judge_landlock(struct compiler *c)
 	if (spec->paths_hidden.len)
 		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED,
 			     "Landlock: no rule opens them");
+	if (!c->host->outer && (spec->filesystem == FILESYSTEM_WORKSPACE_ONLY ||
+				spec->filesystem == FILESYSTEM_SCOPED_WRITE))
+		plan_verdict(plan, "protected", DEGRADED,
+			     "not at all: hooks, settings and pale.toml can be changed");
 	r = judge_processes(c);
 	plan_verdict(plan, dim_name(DIM_ENV), ENFORCED,
 		     spec->env == ENV_INHERIT ? "unrestricted" : "built environment");
