@@ -283,6 +283,7 @@ static void on_events(void *data, short revents)
 {
 	struct guard *g = data;
 
+	g->woken = true;
 	(void)revents;
 	g->noticed_ns = clock_mono_ns();
 	for (int i = 0; i < READS_MAX && take_events(g); i++)
@@ -404,8 +405,10 @@ void guard_finish(struct guard *g)
 	g->over = true;
 	g->noticed_ns = clock_mono_ns();
 	while (g->inotify >= 0 && take_events(g))
-		;
-	check_all(g);
+		g->woken = true;
+	/* Where nothing ever happened in the folders, nothing has changed. */
+	if (g->woken || g->inotify < 0)
+		check_all(g);
 }
 
 void guard_close(struct guard *g)

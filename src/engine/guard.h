@@ -49,6 +49,7 @@ struct guard_item {
 };
 
 struct guard {
+	bool woken;  /* by an event, ever */
 	int inotify; /* -1: there is nothing to watch, or we look from time to time */
 	struct loop_timer timer;
 	struct guard_dir *dirs;
