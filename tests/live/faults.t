@@ -155,7 +155,7 @@ def inject_all(p, shape, action):
     ok(total > 20, p, f'{shape}: {total} faults were tried')
 
 
-def case_each_call_fails(p):
+def case_each_call_fails_ME06(p):
     if not usable(p):
         return
     for shape in SHAPES:
@@ -184,7 +184,7 @@ def case_killed_at_a_call(p):
     ok(not wrong, p, f'{tried} kills: nothing is left, and no weaker boundary', '\n'.join(wrong))
 
 
-def case_supervisor_killed_at_random(p):
+def case_supervisor_killed_at_random_PR13(p):
     rng = random.Random(20240229)
     for options in ((), ('--processes', 'visible')):
         left, begun = [], 0
@@ -207,4 +207,5 @@ def case_supervisor_killed_at_random(p):
         ok(0 < begun < 50, p, f'{name}: some fell before the command and some after its start', begun)
 
 
-main(case_each_call_fails, case_killed_at_a_call, case_supervisor_killed_at_random, uids=(54321,))
+main(case_each_call_fails_ME06, case_killed_at_a_call, case_supervisor_killed_at_random_PR13,
+     uids=(54321,))

@@ -47,7 +47,7 @@ def case_installed(p):
     ok(b'Seccomp:\t0' in r.out, p, 'twin: none when off', r)
 
 
-def case_calls(p):
+def case_calls_ME02_FW11_KS01_KS03_KS05_KS07_KS09_KS13_KS15_KS17_KS19_KS21(p):
     """Bad arguments everywhere: the kernel's own answer is another one."""
     for group, want, modes, free in (('refused', 'EPERM', ((), VISIBLE, NESTED), OFF), ('flat', 'EPERM', ((), VISIBLE), OFF),
                                      ('flat', 'EPERM', ((),), NESTED), ('unknown', 'ENOSYS', ((), VISIBLE), OFF),
@@ -69,7 +69,7 @@ def case_calls(p):
                f"{' '.join(options) or 'default'}: {len(outside)} {group} calls answer {want}", f'{wrong}\n{r}')
 
 
-def case_foreign_tables(p):
+def case_foreign_tables_KS22_KS23_NW10(p):
     spell(p)
     if os.uname().machine != 'x86_64':
         return skip(p, 'no other tables on this architecture')
@@ -87,7 +87,7 @@ def case_foreign_tables(p):
     ok(r.code == 0 and b'answered an error' in r.out, p, 'the call -1, which a tracer skips by, kills nobody', r)
 
 
-def case_sockets(p):
+def case_sockets_NW08_NW09(p):
     allowed = {'1', '2', '10', '16'}
     r = sp(p, OFF, 'sockets')
     outside = {name for name, (_, error) in answers(r).items() if error not in ('EPERM', 'EACCES')}
@@ -159,7 +159,7 @@ def queued(p, *argv):
     return most, Result(argv, proc.returncode, out, b'%d looks, at most %d bytes' % (looks, most), 0), looks
 
 
-def case_typing(p):
+def case_typing_PR04_PR05(p):
     for options in ((), VISIBLE, NESTED):
         most, r, looks = queued(p, *p.pale_argv(*options), '--', 'sh', '-c', 'echo BOOTED; ./sp type')
         got = answers(r)
@@ -225,7 +225,7 @@ def case_crippled_user(p):
     proc.wait()
 
 
-def case_keys(p):
+def case_keys_KS05(p):
     spell(p)
     secret, name = f'SECRET-{mark()}', mark()
     r = p.run('./sp', 'plant-key', name, secret)
@@ -253,7 +253,7 @@ def case_keys(p):
         p.run('./sp', 'unlink-key', which)
 
 
-def case_rewritten_calls(p):
+def case_rewritten_calls_KS11(p):
     """The filter must see the call that a tracer puts in the place of another."""
     r = sp(p, 'rewrite')
     ok(r.booted and b'rewrite a EPERM' in r.out, p, 'a call that a tracer exchanged is judged as what it became', r)
@@ -261,7 +261,7 @@ def case_rewritten_calls(p):
     ok(b'rewrite a EOPNOTSUPP' in r.out, p, 'twin: it reaches the kernel when off', r)
 
 
-def case_nested(p):
+def case_nested_FW14(p):
     r = sp(p, 'mount')
     ok(r.booted and b'unshare a EPERM' in r.out and b'mount a EPERM' in r.out, p, 'no namespaces and no mounts inside', r)
     r = sp(p, NESTED, 'mount')
@@ -326,5 +326,7 @@ def case_tracers(p):
     ok(r.booted and r.code == 0 and r.rest == b'-1', p, 'a tracer can make a call fail', r)
 
 
-main(case_installed, case_calls, case_foreign_tables, case_sockets, case_set_uid_files, case_typing, case_crippled_processes,
-     case_crippled_user, case_keys, case_rewritten_calls, case_nested, case_programs, case_tracers)
+main(case_installed, case_calls_ME02_FW11_KS01_KS03_KS05_KS07_KS09_KS13_KS15_KS17_KS19_KS21,
+     case_foreign_tables_KS22_KS23_NW10, case_sockets_NW08_NW09, case_set_uid_files,
+     case_typing_PR04_PR05, case_crippled_processes, case_crippled_user, case_keys_KS05,
+     case_rewritten_calls_KS11, case_nested_FW14, case_programs, case_tracers)
