@@ -112,6 +112,7 @@ attempt("rename", os.rename, "secret", "free", src_dir_fd=folder, dst_dir_fd=fol
 '''.replace('PIVOT_ROOT', '155' if os.uname().machine == 'x86_64' else '41')
 
 
+@needs('hidden')
 def case_detached_mounts_FW14(p):
     def attack(*options):
         p.mkdir(p.ws / 'kept')
@@ -356,7 +357,7 @@ for name, value in (("ask", 0xffffffff), ("linux", 0), ("linux32", 8), ("implies
     r = python(p, text)
     got = dict(line.split() for line in r.rest.decode().splitlines())
     ok(r.booted and all(got.get(n) == 'ok' for n in ('ask', 'linux', 'linux32')), p, 'what programs need works', r)
-    ok(all(got.get(n) == '1' for n in ('implies-exec', 'svr4', 'wide', 'zero-page')), p, 'what weakens a program is refused', r)
+    ok(all(got.get(n) == '1' for n in ('implies-exec', 'no-random', 'svr4', 'wide', 'zero-page')), p, 'what weakens a program is refused', r)
     r = python(p, text, *OFF)
     ok(b'implies-exec ok' in r.out and b'zero-page ok' in r.out, p, 'twin: off', r)
 
@@ -376,7 +377,8 @@ def case_file_capabilities_KS27(p):
     line = './capable /proc/self/status /etc/shadow'
     r = p.sh('--', line)
     caps = re.findall(rb'^Cap(?:Inh|Prm|Eff|Amb):\t(\S+)', r.out, re.M)
-    ok(r.booted and caps == [b'0' * 16] * 4 and b'root:' not in r.out, p, 'a program with capabilities has none', r)
+    # where the bounding set is empty and the mount is the host's own, it is not executed at all
+    ok(r.booted and caps in ([b'0' * 16] * 4, []) and b'root:' not in r.out, p, 'a program with capabilities has none', r)
     r = p.run('sh', '-c', line)
     ok(b'root:' in r.out and b'CapEff:\t' + b'0' * 16 not in r.out, p, 'twin: without pale it has', r)
     tool.unlink()

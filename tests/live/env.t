@@ -107,6 +107,7 @@ def case_umask_of_the_result(p):
     result.unlink(missing_ok=True)
 
 
+@needs('home')
 def case_git_identity(p):
     """A confined git knows who works, and nothing else of the user's configuration."""
     config = p.write(p.home / '.gitconfig', '[user]\nname = Ada L\nemail = ada@example.org\n[alias]\nleak = !echo LEAK\n')

@@ -102,6 +102,7 @@ def case_unix_NW05(p):
     os.unlink(path)
 
 
+@needs('loopback')
 def case_inside_NW11(p):
     r = p.sh('./probe loopback && ls /sys/class/net 2>/dev/null; cat /proc/net/dev')
     ok(r.booted and b'loopback=ok' in r.out, p, 'the own loopback works', r)
@@ -115,6 +116,7 @@ def case_inside_NW11(p):
     ok(r.rest.strip().endswith(b'pale'), p, 'the host name is neutral', r)
 
 
+@needs('loopback')
 def case_two_runs(p):
     """What one sandbox listens on, another does not reach."""
     proc = p.start_pale('--', 'sh', '-c', 'ls /proc/self/ns; sleep 3')
