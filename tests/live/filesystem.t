@@ -283,9 +283,13 @@ def case_set_up_makes_nothing_on_the_host_FW27(p):
     r = p.sh('--hide', '${WORKSPACE}/sub/new', '--', 'true')
     ok(digest(p.outside, p.home) == before, p, 'a hidden one', r)
     (p.ws / 'sub').unlink()
+    p.mkdir(p.ws / 'sub/new')
+    r = p.sh('--filesystem', 'readonly', '--write', '${WORKSPACE}/sub/new', '--', 'echo x >sub/new/made')
+    ok(r.booted and (p.ws / 'sub/new/made').exists(), p, 'twin: one below a folder is writable', r)
+    shutil.rmtree(p.ws / 'sub')
     before = digest(p.ws, p.home, p.outside)
-    p.sh('--hide', '${WORKSPACE}/not-there', '--read', '${WORKSPACE}/not/there', '--', 'true')
-    ok(digest(p.ws, p.home, p.outside) == before, p, 'paths that are absent stay absent')
+    r = p.sh('--hide', '${WORKSPACE}/not-there', '--read', '${WORKSPACE}/not/there', '--', 'true')
+    ok(r.booted and digest(p.ws, p.home, p.outside) == before, p, 'paths that are absent stay absent', r)
 
 
 def case_inherited_descriptors_FR12(p):
@@ -306,8 +310,11 @@ def case_working_directory_FR13(p):
     r = p.sh('pwd; /bin/pwd; echo $PWD', cwd=p.ws / 'deep')
     # no pale.toml and no .git: the folder itself is the workspace
     ok(r.rest == f'{p.ws}/deep\n'.encode() * 3, p, 'the same as outside', r)
-    r = p.sh('cd ..; cd ..; cd ..; cd ..; cd ..; cd ..; ls "$1"; ls -di / .', str(p.outside))
+    up = 'cd ..; cd ..; cd ..; cd ..; cd ..; cd ..; ls ".$1"; ls -di / .'
+    r = p.sh('--', up, str(p.outside))
     ok(r.booted and b'canary' not in r.out, p, '.. leads nowhere', r)
+    r = p.sh('--preset', 'off', '--', up, str(p.outside))
+    ok(r.booted and b'canary' in r.out, p, 'twin: to the root of the host when off', r)
     r = p.sh('--workspace', str(p.ws), '--', '/bin/pwd', cwd=p.ws / 'deep')
     ok(r.rest == f'{p.ws}/deep\n'.encode(), p, 'below a named workspace', r)
     shutil.rmtree(p.ws / 'deep')

@@ -80,11 +80,11 @@ def case_tcp_NW01_NW13(p):
 def case_udp_NW01(p):
     listener = Listener(socket.AF_INET, ('0.0.0.0', 0), socket.SOCK_DGRAM)
     for address in ['127.0.0.1'] + own_addresses():
-        p.sh('--', f'./probe udp {address} {listener.port}')
+        r = p.sh('--', f'./probe udp {address} {listener.port}')
         came = listener.taken()
-        ok(came == 0, p, f'UDP to {address}', came)
-        p.sh('--network', 'unrestricted', '--', f'./probe udp {address} {listener.port}')
-        ok(listener.taken() == 1, p, f'twin: UDP to {address}')
+        ok(r.booted and b'udp=' in r.out and came == 0, p, f'UDP to {address}', f'{came} came\n{r}')
+        r = p.sh('--network', 'unrestricted', '--', f'./probe udp {address} {listener.port}')
+        ok(r.booted and listener.taken() == 1, p, f'twin: UDP to {address}', r)
 
 
 def case_unix_NW05(p):
