@@ -376,7 +376,7 @@ def case_file_capabilities_KS27(p):
         return skip(p, f'no file capabilities here: {e}', only_root=True)
     line = './capable /proc/self/status /etc/shadow'
     r = p.sh('--', line)
-    caps = re.findall(rb'^Cap(?:Inh|Prm|Eff|Amb):\t(\S+)', r.out, re.M)
+    caps = re.findall(rb'^Cap(?!Bnd)\w+:\t(\S+)', r.out, re.M)
     # where the bounding set is empty and the mount is the host's own, it is not executed at all
     ok(r.booted and caps in ([b'0' * 16] * 4, []) and b'root:' not in r.out, p, 'a program with capabilities has none', r)
     r = p.run('sh', '-c', line)
