@@ -131,7 +131,7 @@ test: ## install what is missing, build, and run every test (TESTS=pattern selec
 	@$(MAKE) $(JOBS) run-tests
 
 run-tests: all man $(UNIT_BIN) $(HOST_BIN) $(ASAN_BIN)
-	@TESTS='$(TESTS)' tools/runtests unit asan valgrind sim cli live bwrap
+	@TESTS='$(TESTS)' tools/runtests unit asan valgrind sim cli live bwrap landlock
 
 check-unit: $(UNIT_BIN) ## unit tests only
 check-asan: $(ASAN_BIN) ## unit tests with AddressSanitizer and UBSan

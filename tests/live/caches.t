@@ -46,7 +46,7 @@ def case_explain_makes_nothing(p):
        'nothing is made by --explain', r)
 
 
-def case_planted(p):
+def case_planted_FW03(p):
     """The kept folder cannot be turned into a way out by what is put into it."""
     p.no_config()
     p.sh('--cache', '~/c', '--', f'ln -s {p.home}/.ssh ~/c/link; mkdir ~/c/d')
@@ -57,4 +57,5 @@ def case_planted(p):
     p.no_config()
 
 
-main(case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted, uids=(1000,))
+main(case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
+     uids=(1000,))

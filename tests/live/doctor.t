@@ -47,7 +47,7 @@ def case_limits(p):
         ok(p.verb('doctor').code == 0, p, 'twin: where it does not, it is')
 
 
-def case_no_user_namespaces(p):
+def case_no_user_namespaces_LC09(p):
     """In a user namespace that allows no further ones."""
     inside = ['unshare', '--user', '--map-current-user', '--keep-caps', 'sh', '-c']
     line = f'echo BOOTED; echo 0 >{MAX} || exit 99; '
@@ -116,5 +116,5 @@ def case_leaves_nothing(p):
     ok(r.seconds < 5, p, 'and is bounded', r.seconds)
 
 
-main(case_well, case_limits, case_no_user_namespaces, case_broken_configuration, case_state,
+main(case_well, case_limits, case_no_user_namespaces_LC09, case_broken_configuration, case_state,
      case_leaves_nothing, uids=(1000,))

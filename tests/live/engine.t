@@ -42,7 +42,7 @@ def case_auto_is_native(p):
     ok(b'engine      native\n' in r.out, p, 'and --explain says so', r)
 
 
-def case_next_is_bwrap(p):
+def case_next_is_bwrap_ME05(p):
     if not need_tools(p):
         return
     ws = workspace(p)
@@ -63,7 +63,7 @@ def case_next_is_bwrap(p):
     ok(r.code == 125 and not (ws / 'ran').exists(), p, 'another failure is no reason to change the engine', r)
 
 
-def case_named_is_taken_at_its_word(p):
+def case_named_is_taken_at_its_word_ME05(p):
     if not need_tools(p):
         return
     ws = workspace(p)
@@ -81,7 +81,7 @@ def no_rung(p, name, r, ws, *says):
        all(s in r.err for s in says), p, f'{name}: refused, with both reasons and the fix', r)
 
 
-def case_last_rung_by_limit(p):
+def case_last_rung_by_limit_LC09(p):
     """bwrap is refused there as well; what is left does not hold the whole policy."""
     if p.is_root:
         return  # it would need more ids than the namespace of the test has
@@ -103,7 +103,7 @@ def case_last_rung_by_limit(p):
     (ws / 'ran').unlink(missing_ok=True)
 
 
-def case_last_rung_by_filter(p):
+def case_last_rung_by_filter_LC09(p):
     ws = workspace(p)
     refuse = p.base / 'refuse'
     subprocess.run(['gcc', '-O1', '-Wall', '-D_GNU_SOURCE', '-o', refuse, HERE / 'probes/refuse.c'], check=True)
@@ -134,7 +134,7 @@ def case_bwrap_fails(p):
     ok((r.code, r.out, r.err) == (5, b'out\n', b'err\n'), p, 'twin: when it works, it is silent', r)
 
 
-def case_bwrap_is_out_of_reach(p):
+def case_bwrap_is_out_of_reach_PT09(p):
     """What is set for the command does not reach a program that is outside."""
     if not BWRAP:
         return skip(p, 'no bwrap')
@@ -205,7 +205,7 @@ def case_warden_by_hand(p):
         ok(r.code == 125 and r.out == b'', p, f"--warden {' '.join(args)}: refused", r)
 
 
-main(case_auto_is_native, case_next_is_bwrap, case_named_is_taken_at_its_word, case_last_rung_by_limit,
-     case_last_rung_by_filter, case_bwrap_fails,
-     case_bwrap_is_out_of_reach, case_bwrap_is_killed,
-     case_what_bwrap_does_not_do, case_warden_by_hand, uids=(1000,))
+main(case_auto_is_native, case_next_is_bwrap_ME05, case_named_is_taken_at_its_word_ME05,
+     case_last_rung_by_limit_LC09, case_last_rung_by_filter_LC09, case_bwrap_fails,
+     case_bwrap_is_out_of_reach_PT09, case_bwrap_is_killed, case_what_bwrap_does_not_do,
+     case_warden_by_hand, uids=(1000,))

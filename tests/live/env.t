@@ -20,7 +20,7 @@ def environment(p, *options, env=None, **kw):
     return pairs, r
 
 
-def case_clean(p):
+def case_clean_IN01(p):
     got, r = environment(p)
     ok(r.code == 0 and got, p, 'runs', r)
     left = sorted(k for k, v in got.items() if 'SECRET-VALUE' in v)
@@ -34,7 +34,7 @@ def case_clean(p):
     ok(r.code in (0, 127), p, 'an empty PATH and HOME are survived', r)
 
 
-def case_pass(p):
+def case_pass_IN01(p):
     got, r = environment(p, '--env', 'pass', '--pass', 'FOO', '--pass', 'GITHUB_TOKEN')
     ok(got.get('FOO') and got.get('GITHUB_TOKEN'), p, 'named in full, they pass', r)
     left = sorted(k for k, v in got.items() if 'SECRET-VALUE' in v and k not in ('FOO', 'GITHUB_TOKEN'))
@@ -82,7 +82,7 @@ def case_no_duplicates(p):
     probe.unlink()
 
 
-def case_home_is_odd(p):
+def case_home_is_odd_CF13(p):
     for home in ('/', '', 'relative', '/no/such/home', str(p.ws), '/etc', '/tmp'):
         r = p.pale('--', 'sh', '-c', 'echo BOOTED; cat /etc/shadow; cat "$1"', 'sh', str(p.home / '.ssh/id_rsa'),
                    env=dict(p.env, HOME=home))
@@ -107,6 +107,7 @@ def case_umask_of_the_result(p):
     result.unlink(missing_ok=True)
 
 
+@needs('home')
 def case_git_identity(p):
     """A confined git knows who works, and nothing else of the user's configuration."""
     config = p.write(p.home / '.gitconfig', '[user]\nname = Ada L\nemail = ada@example.org\n[alias]\nleak = !echo LEAK\n')
@@ -121,5 +122,5 @@ def case_git_identity(p):
     config.unlink()
 
 
-main(case_clean, case_pass, case_set, case_no_duplicates, case_home_is_odd,
+main(case_clean_IN01, case_pass_IN01, case_set, case_no_duplicates, case_home_is_odd_CF13,
      case_umask_of_the_result, case_git_identity)

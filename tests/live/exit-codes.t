@@ -73,7 +73,7 @@ def refused(p, name, *args, says=b'', env=None, outcome=None):
        (outcome is None or j['outcome'] == outcome), p, f'{name}: and so in JSON', r)
 
 
-def case_nothing_was_executed(p):
+def case_nothing_was_executed_CF01_CF03(p):
     r = p.pale('--', 'touch', str(p.ws / 'ran'))
     ok(r.code == 0 and (p.ws / 'ran').exists(), p, 'twin: the canary file is made when nothing is wrong', r)
     refused(p, 'a limit that cannot hold', '--disk', '64m', says=b'disk', outcome='refused')
@@ -116,7 +116,7 @@ def timeout_case(p, name, line, seconds=(0.9, 4.0), options=(), out=b'partial\n'
     ok(not marked(m), p, f'{name}: the whole tree is gone', marked(m))
 
 
-def case_timeout(p):
+def case_timeout_PR11(p):
     for options in modes(p, (), ('--processes', 'visible'), ('--preset', 'off')):
         which = ' '.join(options) or 'isolated'
         timeout_case(p, f'{which}, one that heeds TERM', 'echo partial; sleep 30 & exec sleep 30', (0.9, 2.5),
@@ -138,7 +138,7 @@ def case_timeout(p):
     ok(r.code == 124, p, "a command's own 124", r)
 
 
-def case_odd_callers(p):
+def case_odd_callers_PR15(p):
     def ignore_chld():
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     r = p.pale('--', 'sh', '-c', 'sleep 0.1; (exit 4); exit 7', preexec_fn=ignore_chld)
@@ -200,7 +200,7 @@ def case_folders_for_streams(p):
             (p.ws / name).unlink(missing_ok=True)
 
 
-def case_orphans_do_not_delay(p):
+def case_orphans_do_not_delay_PR09(p):
     for options in modes(p, (), ('--processes', 'visible'), ('--preset', 'off')):
         m = mark()
         r = p.pale(*options, '--', './probe', 'orphan', '20', m)
@@ -209,7 +209,7 @@ def case_orphans_do_not_delay(p):
         ok(not marked(m), p, 'and is gone', marked(m))
 
 
-def case_result_file(p):
+def case_result_file_FW03(p):
     r = p.pale('--result', 'result.json', '--', 'sh', '-c', 'echo out; exit 9')
     j = json.loads((p.ws / 'result.json').read_bytes()) if (p.ws / 'result.json').exists() else {}
     ok(r.code == 9 and r.out == b'out\n' and j.get('exit_code') == 9, p, '--result writes it beside', r)
@@ -224,5 +224,6 @@ def case_result_file(p):
 
 
 main(case_only_the_commands_output, case_own_status, case_signals, case_not_found,
-     case_not_executable, case_nothing_was_executed, case_timeout, case_odd_callers,
-     case_folders_for_streams, case_orphans_do_not_delay, case_result_file, uids=(1000,))
+     case_not_executable, case_nothing_was_executed_CF01_CF03, case_timeout_PR11,
+     case_odd_callers_PR15, case_folders_for_streams, case_orphans_do_not_delay_PR09,
+     case_result_file_FW03, uids=(1000,))

@@ -350,7 +350,7 @@ def inject_all(p, shape):
     ok(numbers['tried'] > 20, p, f'{shape}: {numbers["tried"]} faults were tried')
 
 
-def case_each_call_fails(p):
+def case_each_call_fails_ME06(p):
     if not usable(p):
         return
     for shape in shapes():
@@ -403,7 +403,7 @@ def kill_all(p, shape, counts):
     ok(wait_for(lambda: not groups & cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & cgroups(p))
 
 
-def case_supervisor_killed_at_random(p):
+def case_supervisor_killed_at_random_PR13(p):
     rng = random.Random(20240229)
     for options in ((), ('--processes', 'visible')):
         left, begun = [], 0
@@ -428,4 +428,4 @@ def case_supervisor_killed_at_random(p):
 
 go_apart()
 ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-main(case_each_call_fails, case_killed_at_a_call, case_supervisor_killed_at_random, uids=(1000,))
+main(case_each_call_fails_ME06, case_killed_at_a_call, case_supervisor_killed_at_random_PR13, uids=(1000,))

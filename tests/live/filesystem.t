@@ -26,7 +26,7 @@ def attempt(p, name, line, options=(), twin=True, out=None, sandbox_ok=False):
     ok(r.booted and (out in r.out if out else watched() != before), p, f'twin: {name}', r)
 
 
-def case_secrets_of_the_home(p):
+def case_secrets_of_the_home_FR01(p):
     key = f'CANARY-KEY-{p.uid}'.encode()
     attempt(p, 'the ssh key cannot be read', 'cat ~/.ssh/id_rsa', out=key)
     attempt(p, 'nor by its full name', 'cat "$1/home/.ssh/id_rsa"', out=key)
@@ -42,7 +42,7 @@ def case_secrets_of_the_home(p):
                 twin=False)
 
 
-def case_writes_outside(p):
+def case_writes_outside_FW01_ME03(p):
     attempt(p, 'the home', 'echo x >"$1/home/planted"', sandbox_ok=True)
     (p.home / 'planted').unlink(missing_ok=True)
     attempt(p, 'a start-up file', 'echo x >>"$1/home/.bashrc"', sandbox_ok=True)
@@ -77,7 +77,7 @@ def case_parent_folder(p):
     shutil.rmtree(top)
 
 
-def case_system_directories(p):
+def case_system_directories_FW01(p):
     stem = f'pale-live-{os.getpid()}'
     for d in ('/etc', '/usr', '/usr/bin', '/opt', '/var', '/', '/boot', '/sys', '/proc', '/proc/sys/kernel', '/dev'):
         path = f'{d}/{stem}'
@@ -94,7 +94,7 @@ def case_system_directories(p):
     ok(r.booted and b'=ok' not in r.out, p, 'nor by O_TMPFILE, a mapping, or in place', r)
 
 
-def case_private_places(p):
+def case_private_places_FW25(p):
     stem = f'pale-live-{os.getpid()}-{p.uid}'
     for d in ('/tmp', '/var/tmp', '/dev/shm', '/run'):
         host = pathlib.Path(d) / stem
@@ -168,7 +168,7 @@ def case_ephemeral(p):
     shutil.rmtree(p.ws / 'dir')
 
 
-def case_lists(p):
+def case_lists_CF09(p):
     other = p.mkdir(p.base / 'other')
     p.write(other / 'text', 'other\n')
     r = p.sh('cat "$1"', str(other / 'text'))
@@ -196,7 +196,7 @@ def case_lists(p):
     shutil.rmtree(other)
 
 
-def case_hidden(p):
+def case_hidden_FR03_FR05_FW21(p):
     p.mkdir(p.ws / 'a')
     p.mkdir(p.ws / 'a/b')
     p.write(p.ws / 'a/b/.env', 'SECRET-ENV\n', 0o644)
@@ -238,7 +238,7 @@ def case_hidden(p):
         (p.ws / name).unlink()
 
 
-def case_hidden_behind_a_link(p):
+def case_hidden_behind_a_link_FR07(p):
     p.mkdir(p.ws / 'real')
     p.write(p.ws / 'real/secret', 'SECRET-LINKED\n')
     p.write(p.ws / 'real/plain', 'plain\n')
@@ -260,7 +260,7 @@ def case_hidden_behind_a_link(p):
     (p.ws / 'link').unlink()
 
 
-def case_links_in_rules(p):
+def case_links_in_rules_CF09(p):
     os.symlink(p.home / '.ssh', p.ws / 'leads-out')
     os.symlink('../outside', p.ws / 'leads-up')
     for option in ('--read', '--write'):
@@ -274,7 +274,7 @@ def case_links_in_rules(p):
         (p.ws / link).unlink()
 
 
-def case_set_up_makes_nothing_on_the_host(p):
+def case_set_up_makes_nothing_on_the_host_FW27(p):
     # FW27: a mount point below a planted link
     os.symlink('../outside', p.ws / 'sub')
     before = digest(p.outside, p.home)
@@ -283,12 +283,16 @@ def case_set_up_makes_nothing_on_the_host(p):
     r = p.sh('--hide', '${WORKSPACE}/sub/new', '--', 'true')
     ok(digest(p.outside, p.home) == before, p, 'a hidden one', r)
     (p.ws / 'sub').unlink()
+    p.mkdir(p.ws / 'sub/new')
+    r = p.sh('--filesystem', 'readonly', '--write', '${WORKSPACE}/sub/new', '--', 'echo x >sub/new/made')
+    ok(r.booted and (p.ws / 'sub/new/made').exists(), p, 'twin: one below a folder is writable', r)
+    shutil.rmtree(p.ws / 'sub')
     before = digest(p.ws, p.home, p.outside)
-    p.sh('--hide', '${WORKSPACE}/not-there', '--read', '${WORKSPACE}/not/there', '--', 'true')
-    ok(digest(p.ws, p.home, p.outside) == before, p, 'paths that are absent stay absent')
+    r = p.sh('--hide', '${WORKSPACE}/not-there', '--read', '${WORKSPACE}/not/there', '--', 'true')
+    ok(r.booted and digest(p.ws, p.home, p.outside) == before, p, 'paths that are absent stay absent', r)
 
 
-def case_inherited_descriptors(p):
+def case_inherited_descriptors_FR12(p):
     fd = os.open(p.home / '.ssh', os.O_RDONLY)
     os.dup2(fd, 7, inheritable=True)
     os.dup2(fd, 200, inheritable=True)
@@ -301,19 +305,22 @@ def case_inherited_descriptors(p):
         os.close(n)
 
 
-def case_working_directory(p):
+def case_working_directory_FR13(p):
     p.mkdir(p.ws / 'deep')
     r = p.sh('pwd; /bin/pwd; echo $PWD', cwd=p.ws / 'deep')
     # no pale.toml and no .git: the folder itself is the workspace
     ok(r.rest == f'{p.ws}/deep\n'.encode() * 3, p, 'the same as outside', r)
-    r = p.sh('cd ..; cd ..; cd ..; cd ..; cd ..; cd ..; ls "$1"; ls -di / .', str(p.outside))
+    up = 'cd ..; cd ..; cd ..; cd ..; cd ..; cd ..; ls ".$1"; ls -di / .'
+    r = p.sh('--', up, str(p.outside))
     ok(r.booted and b'canary' not in r.out, p, '.. leads nowhere', r)
+    r = p.sh('--preset', 'off', '--', up, str(p.outside))
+    ok(r.booted and b'canary' in r.out, p, 'twin: to the root of the host when off', r)
     r = p.sh('--workspace', str(p.ws), '--', '/bin/pwd', cwd=p.ws / 'deep')
     ok(r.rest == f'{p.ws}/deep\n'.encode(), p, 'below a named workspace', r)
     shutil.rmtree(p.ws / 'deep')
 
 
-def case_privileges(p):
+def case_privileges_FW17_FR09_KS27(p):
     setuid = [f for f in ('/usr/bin/su', '/bin/su', '/usr/bin/passwd', '/usr/bin/newgrp') if
               os.path.exists(f) and os.stat(f).st_mode & stat.S_ISUID]
     r = p.sh('grep -E "^(Cap|NoNewPrivs)" /proc/self/status')
@@ -346,7 +353,7 @@ def case_privileges(p):
         ok(b'=ok' in p.sh('--preset', 'off', '--', './probe open /etc/shadow').out, p, 'twin: it can when off')
 
 
-def case_kernel_interfaces(p):
+def case_kernel_interfaces_FW09_FW11_FW13_FW14_FR11(p):
     words = ('mount /tmp', 'umount /tmp', 'umount /proc', 'fsopen', 'remount /etc', 'remount /usr', 'unshare-user',
              'unshare-mount', 'unshare-net', 'chroot /tmp', 'pivot /tmp', f'mknod {p.ws}/node', f'mkchar {p.ws}/node',
              'mknod /tmp/node', 'mkchar /dev/node', 'hostname evil', f'handle {p.ws}')
@@ -368,7 +375,7 @@ def case_kernel_interfaces(p):
         ok(b'=ok' in twin.out, p, 'twin: a user namespace can be made without pale', twin)
 
 
-def case_proc_and_sys(p):
+def case_proc_and_sys_FW26_FR15(p):
     files = ('/proc/sys/kernel/core_pattern', '/proc/sys/kernel/hostname', '/proc/sys/kernel/panic',
              '/proc/sysrq-trigger', '/proc/sys/vm/drop_caches', '/proc/sys/user/max_user_namespaces',
              '/proc/sys/net/ipv4/ip_forward', '/sys/kernel/uevent_helper', '/sys/power/state',
@@ -389,7 +396,7 @@ def case_proc_and_sys(p):
     ok(r.rest.strip() == b'0', p, 'masked files are empty', r)
 
 
-def case_core_dumps(p):
+def case_core_dumps_FR17_PR17(p):
     def allow():
         import resource
         resource.setrlimit(resource.RLIMIT_CORE, (1 << 20, resource.getrlimit(resource.RLIMIT_CORE)[1]))
@@ -405,7 +412,7 @@ def case_core_dumps(p):
 
 
 @only_root
-def case_owners(p):
+def case_owners_LC09(p):
     for uid in (0,) * has('root') + (1000, 54321, 65535, 200000, 4000000):
         ws = p.base / f'owned-{uid}'
         ws.mkdir()
@@ -458,7 +465,7 @@ def try_workspace(p, name, ws, cwd=None):
             os.unlink(made)
 
 
-def case_odd_workspaces(p):
+def case_odd_workspaces_CF11(p):
     base = os.fsencode(p.mkdir(p.base / 'odd'))
 
     def make(path):
@@ -479,7 +486,7 @@ def case_odd_workspaces(p):
         os.unlink(os.path.join(real, b'made'))
 
 
-def case_long_workspace(p):
+def case_long_workspace_RS13(p):
     """Close to PATH_MAX: made step by step, entered by descriptor."""
     base = os.fsencode(p.mkdir(p.base / 'long'))
     for want in (3000, 4000, 4090):
@@ -509,10 +516,12 @@ def case_long_workspace(p):
         os.close(fd)
 
 
-main(case_secrets_of_the_home, case_writes_outside, case_parent_folder,
-     case_system_directories, case_private_places,
-     case_tmpfs_size, case_filesystem_values, case_ephemeral, case_lists, case_hidden,
-     case_hidden_behind_a_link,
-     case_links_in_rules, case_set_up_makes_nothing_on_the_host, case_inherited_descriptors,
-     case_working_directory, case_privileges, case_kernel_interfaces, case_proc_and_sys,
-     case_core_dumps, case_owners, case_odd_workspaces, case_long_workspace)
+main(case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
+     case_system_directories_FW01, case_private_places_FW25, case_tmpfs_size,
+     case_filesystem_values, case_ephemeral, case_lists_CF09, case_hidden_FR03_FR05_FW21,
+     case_hidden_behind_a_link_FR07, case_links_in_rules_CF09,
+     case_set_up_makes_nothing_on_the_host_FW27, case_inherited_descriptors_FR12,
+     case_working_directory_FR13, case_privileges_FW17_FR09_KS27,
+     case_kernel_interfaces_FW09_FW11_FW13_FW14_FR11, case_proc_and_sys_FW26_FR15,
+     case_core_dumps_FR17_PR17, case_owners_LC09, case_odd_workspaces_CF11,
+     case_long_workspace_RS13)

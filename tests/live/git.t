@@ -64,7 +64,7 @@ def case_work_inside(p):
     ok(r.booted and r.code == 0 and b'less' in (p.ws / '.git/config').read_bytes(), p, 'twin: it can without a boundary', r)
 
 
-def case_linked_worktree(p):
+def case_linked_worktree_PT04(p):
     main = p.base / 'main'
     clean(p, main)
     make(p, main)
@@ -138,7 +138,7 @@ def agree(p, what):
 
 
 @only_first
-def case_pointers(p):
+def case_pointers_PT04(p):
     clean(p)
     make(p, p.ws)
     (p.ws / '.git').rename(p.ws / 'D')
@@ -178,7 +178,7 @@ HOOKS = ['.githooks', '.githooks/', './.githooks', '"a b"', 'deep/er/hooks', '.h
 
 
 @only_first
-def case_hooks_elsewhere(p):
+def case_hooks_elsewhere_PT03(p):
     clean(p)
     make(p, p.ws)
     for d in ('.githooks', 'a b', 'deep/er/hooks', '.husky/_', 'abc', 'x"y'):
@@ -206,7 +206,7 @@ def case_hooks_elsewhere(p):
 
 
 @only_first
-def case_submodules_and_bare(p):
+def case_submodules_and_bare_PT04_PT05(p):
     sub = p.base / 'sub'
     clean(p, sub)
     make(p, sub)
@@ -233,5 +233,5 @@ def case_submodules_and_bare(p):
     agree(p, 'a workspace that is a bare repository')
 
 
-main(case_work_inside, case_linked_worktree, case_not_ones_own, case_pointers, case_hooks_elsewhere,
-     case_submodules_and_bare)
+main(case_work_inside, case_linked_worktree_PT04, case_not_ones_own, case_pointers_PT04,
+     case_hooks_elsewhere_PT03, case_submodules_and_bare_PT04_PT05)

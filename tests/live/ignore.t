@@ -48,7 +48,7 @@ READ = ('cat a.key src/deep/b.key vault/box/c vault/public.key deploy/eu/prod-1;
 FILESYSTEMS = ('readonly', 'workspace_only', 'unrestricted')
 
 
-def case_hidden(p):
+def case_hidden_FR03(p):
     tree(p)
     r = p.sh(READ)
     ok(r.booted and r.out.count(SECRET) >= 10, p, 'twin: without rules everything can be read', r)
@@ -74,7 +74,7 @@ def case_hidden(p):
     ok(r.code == 0 and SECRET in r.out, p, 'no boundary, nothing hidden', r)
 
 
-def case_parents_stay(p):
+def case_parents_stay_FR05(p):
     tree(p)
     rules(p)
     for name in ('src', 'src/deep', 'deploy', 'deploy/eu', 'vault'):
@@ -88,7 +88,7 @@ def case_parents_stay(p):
     ok(r.code == 0 and (p.ws / 'src/deep2').is_dir(), p, 'twin: and without rules this one can, too', r)
 
 
-def case_hard_links(p):
+def case_hard_links_FR03(p):
     tree(p)
     p.mkdir(p.ws / 'copies')
     os.link(p.ws / 'a.key', p.ws / 'copies/one')
@@ -111,7 +111,7 @@ def case_hard_links(p):
     (p.outside / 'three').unlink()
 
 
-def case_symbolic_links(p):
+def case_symbolic_links_FR07(p):
     tree(p)
     p.write(p.ws / 'plain', 'SECRET-PLAIN\n')
     p.write(p.outside / 'shown', 'SECRET-SHOWN\n')
@@ -148,7 +148,7 @@ def case_odd_names(p):
     ok(r.code == 0 and r.out.count(b'.key') == 7, p, 'the plan lists them', r)
 
 
-def case_deep(p):
+def case_deep_RS13(p):
     tree(p)
     p.write(p.ws / 'make-deep', 'import os\nfor i in range(40):\n  os.mkdir("d" * 200)\n  os.chdir("d" * 200)\n'
             'open("deep.key", "w").write("SECRET-DEEP\\n")\n')
@@ -238,5 +238,5 @@ def case_report(p):
     clear(p)
 
 
-main(case_hidden, case_parents_stay, case_hard_links, case_symbolic_links, case_odd_names, case_deep,
-     case_closed_folder, case_broken, case_limit, case_report)
+main(case_hidden_FR03, case_parents_stay_FR05, case_hard_links_FR03, case_symbolic_links_FR07,
+     case_odd_names, case_deep_RS13, case_closed_folder, case_broken, case_limit, case_report)

@@ -35,7 +35,7 @@ def python(p, text, *options, **kw):
     return p.pale(*options, '--', '/usr/bin/python3', '-B', 'try.py', **kw)
 
 
-def case_files(p):
+def case_files_FR01_FW01(p):
     uid = owned(p)
     mine = p.mkdir(p.base / 'mine')
     secret = p.write(mine / 'secret', 'CANARY\n', 0o644)
@@ -67,7 +67,7 @@ def case_files(p):
     ok((out / 'f').read_text() == 'done\n', p, 'a writable path is written', r)
 
 
-def case_descriptors(p):
+def case_descriptors_FW07_FR12(p):
     owned(p)
     f = p.write(p.outside / 'given', 'as it was\n', 0o666)
     with open(f, 'rb') as stdin:
@@ -78,7 +78,7 @@ def case_descriptors(p):
     ok(r.booted and b'CANARY' not in r.out, p, 'no other descriptor is passed', r)
 
 
-def case_no_network(p):
+def case_no_network_NW01(p):
     text = '''
 import socket, sys
 made = []
@@ -99,7 +99,7 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM):
     ok(r.booted and b'(1, 1)' in r.out and b'(2, 1)' in r.out and b'pair 2 True' in r.out, p, 'twin: off', r)
 
 
-def case_sockets_of_the_host(p):
+def case_sockets_of_the_host_NW05(p):
     owned(p)
     path = f'/tmp/pale-live-{os.getpid()}-{p.uid}'
     listeners = []
@@ -140,7 +140,7 @@ print("tcp")
     os.unlink(path)
 
 
-def case_processes(p):
+def case_processes_PR01(p):
     owned(p)
     victim = as_owner(p, 'sleep', '300', env={'SECRET': 'CANARY-ENV', 'PATH': CLEAN_PATH})
     try:
@@ -197,7 +197,7 @@ say("setuid", libc.setuid(0))
     ok(status['Uid'].split() == [str(uid)] * 4 and status['Gid'].split() == [str(uid)] * 4, p, 'nothing of root is left', status)
 
 
-def case_nothing_outlives(p):
+def case_nothing_outlives_PR13(p):
     owned(p)
     m = mark()
     r = p.sh(*ENGINE, '--', f'setsid sh -c "sleep 300; : {m}" & (sleep 300; : {m}) & sleep 0.2')
@@ -250,7 +250,7 @@ def scratch_of(p):
     return [d for d in os.listdir('/tmp') if d.startswith(f'pale-{p.uid}-')]
 
 
-def case_scratch(p):
+def case_scratch_RS13_LC07(p):
     uid = owned(p)
     r = p.sh(*ENGINE, '--', 'cd "$TMPDIR" && stat -c "%a %u" . && echo x >f && mktemp -u | grep -c "^$TMPDIR/" && ls -A')
     ok(r.rest == f'700 {uid}\n1\nf\n'.encode(), p, 'a folder of its own for temporary files', r)
@@ -290,5 +290,7 @@ def case_programs(p):
     ok(r.rest == b'built\n3\n', p, 'a compiler, which needs a folder for temporary files', r)
 
 
-main(case_files, case_descriptors, case_no_network, case_sockets_of_the_host, case_processes, case_ptrace_and_ipc,
-     case_nothing_outlives, case_scratch, case_refusals, case_root_in_its_own_workspace, case_programs)
+main(case_files_FR01_FW01, case_descriptors_FW07_FR12, case_no_network_NW01,
+     case_sockets_of_the_host_NW05, case_processes_PR01, case_ptrace_and_ipc,
+     case_nothing_outlives_PR13, case_scratch_RS13_LC07, case_refusals,
+     case_root_in_its_own_workspace, case_programs)

@@ -33,7 +33,7 @@ def case_plan(p):
        'nested: the report says so', by)
 
 
-def case_stdin_is_not_writable(p):
+def case_stdin_is_not_writable_FW07(p):
     # The file is on the host's own, writable mount: only the domain says no.
     f = p.write(p.outside / 'given', 'as it was\n', 0o666)
     line = 'cat /dev/stdin; echo changed >/dev/stdin; echo changed >/proc/self/fd/0; : >/dev/stdin; true'
@@ -153,5 +153,5 @@ def case_programs(p):
     ok(b'has-size' in r.out and b'x' in r.rest, p, 'a terminal of its own, /dev/tty', r)
 
 
-main(case_plan, case_stdin_is_not_writable, case_stdout_to_a_file, case_stdio_of_other_kinds, case_abstract_sockets,
-     case_proc_and_dev, case_programs)
+main(case_plan, case_stdin_is_not_writable_FW07, case_stdout_to_a_file, case_stdio_of_other_kinds,
+     case_abstract_sockets, case_proc_and_dev, case_programs)

@@ -26,7 +26,7 @@ def all_at_once(p, options, line, judge):
     return wrong, m
 
 
-def case_many(p):
+def case_many_RS17(p):
     before = mounts()
     line = 'cat; echo " $1 $$"; echo "$1" >out-$1; echo x >/tmp/only; ls /tmp | wc -l >&2; exit $(($1 % 50))'
     for options in ((), ('--ephemeral',), ('--processes', 'visible')):
@@ -50,7 +50,7 @@ def case_many(p):
     ok(sorted(os.listdir(p.ws)) == ['file', 'probe'], p, 'nothing else in the workspace', os.listdir(p.ws))
 
 
-def case_descriptors(p):
+def case_descriptors_RS09(p):
     """A caller with many descriptors, and one at its limit."""
     import resource
     fds = [os.dup(0) for _ in range(500)]
@@ -68,4 +68,4 @@ def case_descriptors(p):
         canary.unlink(missing_ok=True)
 
 
-main(case_many, case_descriptors, uids=(54321,))
+main(case_many_RS17, case_descriptors_RS09, uids=(54321,))

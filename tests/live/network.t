@@ -59,7 +59,7 @@ def unreachable(p, name, listener, line, options=(), twin=('--network', 'unrestr
     ok(r.booted and came >= 1, p, f'twin: {name}', f'{came} came\n{r}')
 
 
-def case_tcp(p):
+def case_tcp_NW01_NW13(p):
     everywhere = Listener(socket.AF_INET, ('0.0.0.0', 0))
     for address in ['127.0.0.1', '127.1.2.3'] + own_addresses():
         unreachable(p, f'TCP to {address}', everywhere, f'./probe tcp {address} {everywhere.port}')
@@ -77,17 +77,17 @@ def case_tcp(p):
     unreachable(p, 'TCP to ::1', six, f'./probe tcp ::1 {six.port}')
 
 
-def case_udp(p):
+def case_udp_NW01(p):
     listener = Listener(socket.AF_INET, ('0.0.0.0', 0), socket.SOCK_DGRAM)
     for address in ['127.0.0.1'] + own_addresses():
-        p.sh('--', f'./probe udp {address} {listener.port}')
+        r = p.sh('--', f'./probe udp {address} {listener.port}')
         came = listener.taken()
-        ok(came == 0, p, f'UDP to {address}', came)
-        p.sh('--network', 'unrestricted', '--', f'./probe udp {address} {listener.port}')
-        ok(listener.taken() == 1, p, f'twin: UDP to {address}')
+        ok(r.booted and b'udp=' in r.out and came == 0, p, f'UDP to {address}', f'{came} came\n{r}')
+        r = p.sh('--network', 'unrestricted', '--', f'./probe udp {address} {listener.port}')
+        ok(r.booted and listener.taken() == 1, p, f'twin: UDP to {address}', r)
 
 
-def case_unix(p):
+def case_unix_NW05(p):
     name = f'pale-live-{os.getpid()}-{p.uid}'
     abstract = Listener(socket.AF_UNIX, '\0' + name)
     unreachable(p, 'an abstract unix socket', abstract, f'./probe unix @{name}', twin=('--preset', 'off'))
@@ -102,7 +102,8 @@ def case_unix(p):
     os.unlink(path)
 
 
-def case_inside(p):
+@needs('loopback')
+def case_inside_NW11(p):
     r = p.sh('./probe loopback && ls /sys/class/net 2>/dev/null; cat /proc/net/dev')
     ok(r.booted and b'loopback=ok' in r.out, p, 'the own loopback works', r)
     ok(b'eth' not in r.out and b'lo:' in r.out, p, 'and is the only interface', r)
@@ -115,6 +116,7 @@ def case_inside(p):
     ok(r.rest.strip().endswith(b'pale'), p, 'the host name is neutral', r)
 
 
+@needs('loopback')
 def case_two_runs(p):
     """What one sandbox listens on, another does not reach."""
     proc = p.start_pale('--', 'sh', '-c', 'ls /proc/self/ns; sleep 3')
@@ -136,4 +138,5 @@ def case_not_built_yet(p):
            f"{' '.join(options)} is refused, not ignored", r)
 
 
-main(case_tcp, case_udp, case_unix, case_inside, case_two_runs, case_not_built_yet, uids=(54321,))
+main(case_tcp_NW01_NW13, case_udp_NW01, case_unix_NW05, case_inside_NW11, case_two_runs,
+     case_not_built_yet, uids=(54321,))

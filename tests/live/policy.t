@@ -54,7 +54,7 @@ TRUST = (
 )
 
 
-def case_trust(p):
+def case_trust_CF07(p):
     for name, text, changed in TRUST:
         p.no_config()
         p.write(p.ws / 'pale.toml', text)
@@ -87,7 +87,7 @@ def case_trust(p):
     p.no_config()
 
 
-def case_trust_is_out_of_reach(p):
+def case_trust_is_out_of_reach_PT13(p):
     p.no_config()
     p.write(p.ws / 'pale.toml', TRUST[0][1].replace('touch ran', 'true') + '[commands.y]\ncmd = "true"\n')
     before = p.pale('x').code
@@ -156,7 +156,7 @@ OWN_ATTEMPTS = (
 )
 
 
-def case_own_files_are_out_of_reach(p):
+def case_own_files_are_out_of_reach_PT01_PT15(p):
     p.no_config()
     env = at_home(p)
     config = p.write(p.home / '.config/pale/pale.toml', '# CANARY-OWN\n')
@@ -214,7 +214,7 @@ def case_own_files_by_links(p):
                 shutil.rmtree(p.home / left, ignore_errors=True)
 
 
-def case_own_files_are_not_made(p):
+def case_own_files_are_not_made_PT02(p):
     """What is not there cannot be hidden; who makes it would be who rules."""
     p.no_config()
     env = at_home(p)
@@ -302,7 +302,7 @@ def case_registered(p):
     ok(r.code == 0 and r.out.strip() == str(p.owner).encode(), p, 'and so from the command line', r)
 
 
-def case_arguments(p):
+def case_arguments_CF11(p):
     p.no_config()
     p.verb('commands', 'register', 'show', 'printf "<%s>"')
     p.verb('commands', 'register', 'between', 'printf "[%s]" before "$@" after')
@@ -354,7 +354,7 @@ def case_open_ended_lines(p):
     p.no_config()
 
 
-def case_config_files(p):
+def case_config_files_CF01(p):
     p.no_config()
     for name, make in (
             ('a link out of the workspace', lambda f: f.symlink_to(p.outside / 'canary')),
@@ -365,6 +365,10 @@ def case_config_files(p):
         r = p.pale('--', 'touch', 'ran', timeout=10)
         ok(r.code == 125 and not ran(p) and b'pale.toml' in r.err and r.seconds < 5, p, f'{name} for a config: refused', r)
         (p.ws / 'pale.toml').rmdir() if (p.ws / 'pale.toml').is_dir() else (p.ws / 'pale.toml').unlink()
+    p.write(p.ws / 'pale.toml', '[sandbox]\n')
+    r = p.pale('--', 'touch', 'ran')
+    ok(r.code == 0 and ran(p), p, 'twin: an ordinary file is read', r)
+    (p.ws / 'pale.toml').unlink()
     p.config('[sandbox]\n').chmod(0o666)
     r = p.pale('--', 'touch', 'ran')
     ok(r.code == 125 and not ran(p), p, "a user's config that all can write", r)
@@ -384,6 +388,7 @@ def case_config_files(p):
     shutil.rmtree(deep)
 
 
-main(case_ceiling, case_trust, case_trust_is_out_of_reach, case_workspace_holds_no_policy,
-     case_own_files_are_out_of_reach, case_own_files_by_links, case_own_files_are_not_made,
-     case_variables_of_the_workspace, case_registered, case_arguments, case_open_ended_lines, case_config_files)
+main(case_ceiling, case_trust_CF07, case_trust_is_out_of_reach_PT13, case_workspace_holds_no_policy,
+     case_own_files_are_out_of_reach_PT01_PT15, case_own_files_by_links,
+     case_own_files_are_not_made_PT02, case_variables_of_the_workspace, case_registered,
+     case_arguments_CF11, case_open_ended_lines, case_config_files_CF01)

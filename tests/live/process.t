@@ -100,7 +100,7 @@ def end_group(proc):
     proc.wait()
 
 
-def case_isolation(p):
+def case_isolation_PR01_PR03(p):
     proc, m = canary_process(p)
     line = f'cat /proc/[0-9]*/cmdline | tr "\\0" "\\n" | grep "^mark-"; ./probe kill {proc.pid} 9; ./probe kill {proc.pid} 0'
     r = p.sh(line)
@@ -115,7 +115,7 @@ def case_isolation(p):
     end_group(proc)
 
 
-def case_visible(p):
+def case_visible_PR01_FR15(p):
     proc, m = canary_process(p)
     o = ('--processes', 'visible')
     line = f'cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n" | grep "^mark-"; for s in 0 15 9 19; do ./probe kill {proc.pid} $s; done'
@@ -133,7 +133,7 @@ def case_visible(p):
     end_group(proc)
 
 
-def case_kill_all(p):
+def case_kill_all_PR01(p):
     """In a pid namespace of the test's own, so that a broken boundary harms nobody."""
     outer = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
     if not p.is_root and not has('outer namespace'):
@@ -154,7 +154,7 @@ def case_kill_all(p):
         ok(r.booted and b'alive' in r.out, p, f'{mode_name(options)}: kill(-1) inside does not', r)
 
 
-def case_killed_supervisor(p):
+def case_killed_supervisor_PR13(p):
     for options in MODES:
         for line in ('sleep 60 & ./probe orphan 60 $0; ./probe ignore $0', 'setsid sh -c ": $0; sleep 60" $0 & exec sh -c "sleep 60; : $0" $0'):
             m = mark()
@@ -359,7 +359,7 @@ def on_terminal(p, *argv):
     return out, queued
 
 
-def case_terminal(p):
+def case_terminal_PR04_PR05(p):
     if os.geteuid() == 0 and not p.is_root:
         pass  # the terminal is root's; descriptors are enough
     for options in p.each(*MODES[:2], ('--filesystem', 'unrestricted')):
@@ -374,6 +374,7 @@ def case_terminal(p):
     ok(b'status 0' in out or b'status 1' in out, p, 'a run with a terminal ends', out)
 
 
-main(case_isolation, case_visible, case_kill_all, case_killed_supervisor, case_killed_process_group,
-     case_stopped_warden, case_stragglers, case_zombies, case_forwarded_signals, case_burst_of_signals,
-     case_term_reaches_all, case_terminal, uids=(54321,))
+main(case_isolation_PR01_PR03, case_visible_PR01_FR15, case_kill_all_PR01,
+     case_killed_supervisor_PR13, case_killed_process_group, case_stopped_warden, case_stragglers,
+     case_zombies, case_forwarded_signals, case_burst_of_signals, case_term_reaches_all,
+     case_terminal_PR04_PR05, uids=(54321,))

@@ -46,7 +46,7 @@ def forget(p):
     shutil.rmtree(p.base / 'state', ignore_errors=True)
 
 
-def case_existing_ones_stay(p):
+def case_existing_ones_stay_PT01_PT03_PT07_FW21(p):
     fresh(p)
     names = ['pale.toml', '.paleignore', '.envrc', '.bashrc', '.profile', '.zshenv', '.mcp.json', '.inputrc']
     for name in names:
@@ -85,7 +85,7 @@ def case_existing_ones_stay(p):
     ok(r.booted and r.code == 0 and look() != before, p, 'twin: all of it can be done without a boundary', r)
 
 
-def case_new_ones_are_taken_away(p):
+def case_new_ones_are_taken_away_PT02_PT07(p):
     fresh(p)
     state, r = watched(p)
     names = [os.path.relpath(n, p.ws) for n, s in state.items() if s == 'absent']
@@ -174,7 +174,7 @@ def during(p, line, host, *options):
     return Result(['during', line], proc.returncode, out, err, 0)
 
 
-def case_replaced_on_the_host(p):
+def case_replaced_on_the_host_FW15(p):
     def save():
         p.run('sh', '-c', 'echo "# new" >pale.toml.tmp; mv pale.toml.tmp pale.toml')
 
@@ -279,7 +279,7 @@ def case_only_where_it_matters(p):
 
 
 @only_root
-def case_folded_case(p):
+def case_folded_case_PT07(p):
     """A file system that folds case, if this kernel has one."""
     image, mount = p.base / 'image', p.mkdir(p.base / 'folded')
     r = p.run('sh', '-c', f'truncate -s 16m {image} && mkfs.ext4 -q -O casefold -E encoding=utf8 {image} && '
@@ -328,7 +328,7 @@ def case_without_inotify(p):
         hog.wait()
 
 
-def case_window(p):
+def case_window_PT02(p):
     """How long a new name can be there."""
     fresh(p)
     subprocess.run(['gcc', '-O1', '-Wall', '-D_GNU_SOURCE', '-o', p.ws / 'window', HERE / 'probes/window.c'],
@@ -359,7 +359,7 @@ def case_window(p):
         forget(p)
 
 
-main(case_existing_ones_stay, case_new_ones_are_taken_away, case_ways_to_make_one,
-     case_inside_a_quarantined_folder, case_floods, case_replaced_on_the_host, case_links,
-     case_nowhere_to_put_it, case_only_where_it_matters, case_folded_case, case_without_inotify,
-     case_window)
+main(case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
+     case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
+     case_replaced_on_the_host_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
+     case_folded_case_PT07, case_without_inotify, case_window_PT02)

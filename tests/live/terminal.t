@@ -204,7 +204,7 @@ import time; time.sleep(0.2)
 '''
 
 
-def case_no_way_into_the_callers(p):
+def case_no_way_into_the_callers_PR04(p):
     (p.ws / 'attack.py').write_text(ATTACK)
     for options in ([], ['--preset', 'off']):
         for stdin in ('terminal', 'null'):
@@ -228,7 +228,7 @@ def case_no_way_into_the_callers(p):
         ok(not t.restored, p, 'twin: outside it changes the settings', t.seen)
 
 
-def case_keyboard_stays_outside(p):
+def case_keyboard_stays_outside_IN13(p):
     """With another stdin, what is typed is for somebody else."""
     probe = (r'import os,time;print("BOOTED",flush=True);time.sleep(0.4)' '\n'
              r'for fd in (1,2):' '\n'
@@ -565,7 +565,7 @@ def peak(pid):
         return 0
 
 
-def case_output_flood(p):
+def case_output_flood_RS07(p):
     line = 'echo BOOTED; head -c 200000000 /dev/zero | tr "\\0" x; echo the end'
     for limit, expect in (('1m', 1 << 20), (None, None)):
         options = ['--max-output', limit] if limit else []
@@ -692,8 +692,9 @@ def case_tmux(p):
     tmux('kill-server')
 
 
-main(case_which_descriptors, case_not_the_callers, case_no_way_into_the_callers,
-     case_keyboard_stays_outside, case_terminal_of_another_user, case_window_size, case_keys, case_every_end, case_ended_at_any_time, case_hang_up,
-     case_much_output, case_much_input, case_quick_end, case_job_control_outside, case_shell,
-     case_full_screen, case_tmux, case_output_flood, case_output_nobody_reads,
-     case_output_streams, case_output_on_a_terminal, uids=(1000,))
+main(case_which_descriptors, case_not_the_callers, case_no_way_into_the_callers_PR04,
+     case_keyboard_stays_outside_IN13, case_terminal_of_another_user, case_window_size, case_keys,
+     case_every_end, case_ended_at_any_time, case_hang_up, case_much_output, case_much_input,
+     case_quick_end, case_job_control_outside, case_shell, case_full_screen, case_tmux,
+     case_output_flood_RS07, case_output_nobody_reads, case_output_streams,
+     case_output_on_a_terminal, uids=(1000,))

@@ -123,7 +123,7 @@ static void test_resolver(void)
 	report("path_open_beneath", &tally, start, swaps);
 	tap_eq_int(tally.outside, 0, "path_open_beneath never left the tree");
 	tap_eq_int(tally.strange, 0, "and had no other outcome than to open or to deny");
-	tap_ok(tally.tries >= 50000, "in at least 50000 tries");
+	tap_ok(tally.tries >= 50000, "in at least 50000 tries (ME04)");
 	tap_ok(tally.inside > 0 && tally.denied > 0 && swaps > 0,
 	       "of which some were opened and some denied: the race was on");
 }

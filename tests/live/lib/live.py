@@ -15,7 +15,7 @@ else only as the caller.
 PALE names the program (build/pale); PALE_MUST_WORK=1 turns skips into failures,
 except those of cases that only root can run.
 
-PALE_ENGINE=bwrap runs everything on that engine: every `pale run` gets --engine.
+PALE_ENGINE=bwrap or landlock runs everything on that engine: every `pale run` gets --engine.
 What it does not claim is named by `@needs('ephemeral')`, or by `has('ephemeral')`
 inside of a case. There, root works with somebody else's files.
 """
@@ -44,7 +44,22 @@ MISSING = {
         'root': "bwrap is not for root's own workspace, nor for root with the whole filesystem",
         'outer namespace': "in a namespace without root, no bwrap is root's alone",
     },
+    'landlock': {
+        'ephemeral': 'landlock makes no overlay',
+        'root': "landlock is not for root's own workspace",
+        'nested': 'landlock has no namespaces to nest in',
+        'isolated': 'landlock has no namespaces: the processes, names and IPC of the host are there, or closed',
+        'private': "landlock has no private folders: the host's are closed",
+        'hidden': 'landlock cannot hide what lies below an open folder',
+        'whole': 'landlock cannot open the whole filesystem and keep its own files closed',
+        'sockets': 'landlock makes no local socket at all, and no other without the network',
+        'loopback': 'landlock has no loopback of its own',
+        'metadata': 'landlock is no boundary for metadata',
+        'tracing': 'landlock lets nobody trace',
+        'home': "landlock closes the host's home; git ends where it cannot read ~/.gitconfig",
+    },
 }
+ENGINE_OPTIONS = ('--engine', ENGINE) + ('--allow-degraded', 'processes') * (ENGINE == 'landlock')
 ORDINARY = (1000, 54321)  # the second one has no passwd entry
 SETPRIV = shutil.which('setpriv') or 'setpriv'
 CLEAN_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
@@ -216,7 +231,9 @@ class Person:
         whole = 'unrestricted' in options and options[options.index('unrestricted') - 1] != '--network'
         if self.is_root and whole and not has('root'):
             return 'root'
-        return 'ephemeral' if '--ephemeral' in options and not has('ephemeral') else None
+        wanted = {'--ephemeral': 'ephemeral', '--nested': 'nested', '--hide': 'hidden', '--tmpfs': 'private'}
+        wanted = [feature for option, feature in wanted.items() if option in options] + ['whole'] * whole
+        return next((feature for feature in wanted if not has(feature)), None)
 
     def each(self, *choices):
         """Those CHOICES of options that the engine claims; the others are skipped."""
@@ -228,7 +245,7 @@ class Person:
                 yield options
 
     def pale_argv(self, *args):
-        return [self.pale_path, 'run', *(('--engine', ENGINE) if ENGINE else ()), *args]
+        return [self.pale_path, 'run', *(ENGINE_OPTIONS if ENGINE else ()), *args]
 
     def pale(self, *args, **kw):
         """pale run ARGS..."""
