@@ -167,6 +167,9 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 		r = put_places(plan, &resolved->spec, site);
 	if (r == 0 && (plan->confined || plan->given))
 		r = put_identity(&plan->env, &site->git);
+	/* Its file is there and closed, which git takes for an error. */
+	if (r == 0 && plan->confined && plan->engine == ENGINE_LANDLOCK)
+		r = put_pair(&plan->env, "GIT_CONFIG_GLOBAL", "/dev/null");
 	if (r == 0 && !has(&plan->env, "PATH"))
 		r = strv_add(&plan->env, "PATH=/usr/local/bin:/usr/bin:/bin");
 	if (r == 0 && site->user_name && !has(&plan->env, "USER"))

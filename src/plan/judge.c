@@ -56,6 +56,26 @@ static int judge_ids(struct compiler *c)
 	return 0;
 }
 
+/* Who can mount can take the sandbox's mounts off a tree, by a descriptor from
+ * before; where that tree is writable, names can be moved from under them. */
+static int judge_hidden(struct compiler *c)
+{
+	const struct spec *spec = c->spec;
+	bool undone = spec->nested && (spec->filesystem == FILESYSTEM_WORKSPACE_ONLY ||
+				       spec->paths_writable.len > 0);
+
+	if (undone)
+		plan_verdict(c->plan, "protected", DEGRADED,
+			     "mounts, which nested namespaces can undo");
+	if (spec->paths_hidden.len == 0 && c->site->ignored.len == 0)
+		return 0;
+	if (undone)
+		return judge_give_up(c, DIM_PATHS_HIDDEN, DEGRADED,
+				     "mounts, which nested namespaces can undo");
+	plan_verdict(c->plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
+	return 0;
+}
+
 static bool is_weak(const struct compiler *c, enum dim dim)
 {
 	return c->weak & DIM_BIT(dim);
@@ -72,8 +92,8 @@ static int judge_boundary(struct compiler *c)
 	r = judge_ids(c);
 	if (!is_weak(c, DIM_FILESYSTEM))
 		plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));
-	if (spec->paths_hidden.len || c->site->ignored.len)
-		plan_verdict(plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
+	if (r == 0)
+		r = judge_hidden(c);
 	if (spec->caches.len)
 		plan_verdict(plan, dim_name(DIM_CACHES), ENFORCED, "mounts");
 	if (spec->ephemeral && c->host->no_tmpfs_xattr)
