@@ -152,6 +152,19 @@ static int put_places(struct plan *plan, const struct spec *spec, const struct s
 	return r;
 }
 
+/* What a command with a boundary is told about its surroundings. */
+static int put_surroundings(struct plan *plan, const struct spec *spec, const struct site *site)
+{
+	int r = put_places(plan, spec, site);
+
+	if (r == 0)
+		r = put_identity(&plan->env, &site->git);
+	/* Its file is there and closed, which git takes for an error. */
+	if (r == 0 && plan->confined && plan->engine == ENGINE_LANDLOCK)
+		r = put_pair(&plan->env, "GIT_CONFIG_GLOBAL", "/dev/null");
+	return r;
+}
+
 int environ_compile(struct plan *plan, const struct resolved *resolved, const struct site *site)
 {
 	int r = 0;
@@ -164,12 +177,7 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 			r = put(&plan->env, name);
 	}
 	if (r == 0 && (plan->confined || plan->given))
-		r = put_places(plan, &resolved->spec, site);
-	if (r == 0 && (plan->confined || plan->given))
-		r = put_identity(&plan->env, &site->git);
-	/* Its file is there and closed, which git takes for an error. */
-	if (r == 0 && plan->confined && plan->engine == ENGINE_LANDLOCK)
-		r = put_pair(&plan->env, "GIT_CONFIG_GLOBAL", "/dev/null");
+		r = put_surroundings(plan, &resolved->spec, site);
 	if (r == 0 && !has(&plan->env, "PATH"))
 		r = strv_add(&plan->env, "PATH=/usr/local/bin:/usr/bin:/bin");
 	if (r == 0 && site->user_name && !has(&plan->env, "USER"))
