@@ -160,7 +160,8 @@ static int put_surroundings(struct plan *plan, const struct spec *spec, const st
 	if (r == 0)
 		r = put_identity(&plan->env, &site->git);
 	/* Its file is there and closed, which git takes for an error. */
-	if (r == 0 && plan->confined && plan->engine == ENGINE_LANDLOCK)
+	if (r == 0 && plan->confined && plan->engine == ENGINE_LANDLOCK &&
+	    !has(&plan->env, "GIT_CONFIG_GLOBAL"))
 		r = put_pair(&plan->env, "GIT_CONFIG_GLOBAL", "/dev/null");
 	return r;
 }

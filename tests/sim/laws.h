@@ -325,9 +325,16 @@ static bool law_cwd(const struct trial *t, char note[512])
 
 static bool law_may_pass(const struct trial *t, const char *pair)
 {
-	static const char *const always[] = {"PATH=", "HOME=",   "PWD=",
-					     "USER=", "LANG=",   "LC_",
-					     "TERM=", "EDITOR=", "TMPDIR=/tmp/pale-"};
+	static const char *const always[] = {"PATH=",
+					     "HOME=",
+					     "PWD=",
+					     "USER=",
+					     "LANG=",
+					     "LC_",
+					     "TERM=",
+					     "EDITOR=",
+					     "TMPDIR=/tmp/pale-",
+					     "GIT_CONFIG_GLOBAL=/dev/null"};
 
 	for (size_t i = 0; i < array_len(always); i++)
 		if (str_starts(pair, always[i]))
