@@ -46,9 +46,11 @@ static void sweep_one(const struct cgroup *cg, const char *name)
 
 	if (dir < 0 || flock(dir, LOCK_EX | LOCK_NB) < 0)
 		return;
-	for (size_t i = CG_DIRS; i-- > 0;) /* the locked one last */
-		if (cg->base[i] >= 0)
-			(void)unlinkat(cg->base[i], name, AT_REMOVEDIR);
+	/* The locked one last, and only when the others are gone: they are found by it. */
+	for (size_t i = CG_DIRS; i-- > 0;)
+		if (cg->base[i] >= 0 && unlinkat(cg->base[i], name, AT_REMOVEDIR) < 0 &&
+		    errno != ENOENT)
+			return;
 }
 
 static void sweep(const struct cgroup *cg)
