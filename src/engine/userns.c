@@ -234,18 +234,27 @@ bool userns_serves_mounts(const struct plan *plan)
 	return plan->idmap == IDMAP_RANGE || plan->idmap == IDMAP_OWNER;
 }
 
+static bool is_mapped_by_parent(const struct plan *plan)
+{
+	return userns_serves_mounts(plan) || plan->idmap == IDMAP_IDENTITY;
+}
+
+/* PROC: the child's. */
+static int grant(const struct plan *plan, int proc, int channel, struct err *err)
+{
+	int r = write_maps(plan, proc, err);
+
+	return r < 0 ? r : let_go_on(channel, err);
+}
+
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
-	int r;
 
-	if (!userns_serves_mounts(plan) && plan->idmap != IDMAP_IDENTITY)
+	if (!is_mapped_by_parent(plan))
 		return 0;
 	proc = open_proc(child, err);
-	if (proc < 0)
-		return proc;
-	r = write_maps(plan, proc, err);
-	return r < 0 ? r : let_go_on(channel, err);
+	return proc < 0 ? proc : grant(plan, proc, channel, err);
 }
 
 /* Must the supervisor be able to enter the sandbox later? */
@@ -292,15 +301,16 @@ int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *
 	_cleanup_(fd_closep) int proc = -1;
 	int r;
 
+	if (!is_mapped_by_parent(plan))
+		return plan->idmap == IDMAP_SELF && is_entered_later(plan) ? let_go_on(channel, err)
+									   : 0;
+	proc = open_proc(child, err);
+	if (proc < 0)
+		return proc;
 	if (userns_serves_mounts(plan))
 		let_reopen_pipes();
-	r = userns_grant(plan, child, channel, err);
-	if (r == 0 && plan->idmap == IDMAP_SELF && is_entered_later(plan))
-		r = let_go_on(channel, err);
-	if (r < 0 || !userns_serves_mounts(plan))
-		return r;
-	proc = open_proc(child, err);
-	return proc < 0 ? proc : serve_mounts(plan, proc, channel, err);
+	r = grant(plan, proc, channel, err);
+	return r < 0 || !userns_serves_mounts(plan) ? r : serve_mounts(plan, proc, channel, err);
 }
 
 int userns_refused(int r, struct err *err)

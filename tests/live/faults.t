@@ -91,18 +91,7 @@ NOT_OURS = ('execve exit exit_group rt_sigreturn restart_syscall arch_prctl set_
 NAMESPACES = ('user', 'mnt', 'pid', 'net', 'ipc', 'uts')
 
 
-APART = 'PALE_FAULTS_APART'
 PR_SET_CHILD_SUBREAPER = 36
-
-
-def go_apart():
-    """Start again in a mount namespace of our own, where only we leave files."""
-    if os.geteuid() != 0 or os.environ.get(APART):
-        return
-    setup = ('mount --make-rshared / && for d in /tmp /run /dev/shm; do mount -t tmpfs -o mode=1777 pale-test $d || exit; done; '
-             'exec "$0" "$@"')
-    os.environ[APART] = '1'
-    os.execvp('unshare', ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', setup, sys.executable, __file__])
 
 
 def build(p):
@@ -254,18 +243,6 @@ def children():
                     found[int(pid)] = state
         except OSError:
             pass
-    return found
-
-
-def cgroups(p):
-    """Those of this person."""
-    found = set()
-    for d, dirs, _ in os.walk('/sys/fs/cgroup'):
-        for path in (os.path.join(d, n) for n in dirs if n.startswith('pale-')):
-            try:
-                found |= {path} if os.stat(path).st_uid == p.uid else set()
-            except FileNotFoundError:
-                pass
     return found
 
 

@@ -17,18 +17,7 @@ from live import *
 
 AT_ONCE = 64
 IN_A_ROW = int(os.environ.get('PALE_RUNS') or 300)
-APART = 'PALE_FLOOD_APART'
 PR_SET_CHILD_SUBREAPER = 36
-
-
-def go_apart():
-    """Start again in a mount namespace of our own."""
-    if os.geteuid() != 0 or os.environ.get(APART):
-        return
-    setup = ('mount --make-rshared / && for d in /tmp /run /dev/shm; do mount -t tmpfs -o mode=1777 pale-test $d || exit; done; '
-             'exec "$0" "$@"')
-    os.environ[APART] = '1'
-    os.execvp('unshare', ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', setup, sys.executable, __file__])
 
 
 def lines(path):
@@ -37,18 +26,6 @@ def lines(path):
             return f.read().splitlines()
     except OSError:
         return []
-
-
-def cgroups(p):
-    """Those of this person."""
-    found = set()
-    for d, dirs, _ in os.walk('/sys/fs/cgroup'):
-        for path in (os.path.join(d, n) for n in dirs if n.startswith('pale-')):
-            try:
-                found |= {path} if os.stat(path).st_uid == p.uid else set()
-            except FileNotFoundError:
-                pass
-    return found
 
 
 def files(p):
