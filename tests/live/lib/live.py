@@ -365,10 +365,13 @@ def go_apart():
     """Start again in a mount namespace of our own, where only we leave files."""
     if os.geteuid() != 0 or os.environ.get(APART):
         return
-    setup = ('mount --make-rshared / && for d in /tmp /run /dev/shm; do mount -t tmpfs -o mode=1777 pale-test $d || exit; done; '
-             'exec "$0" "$@"')
+    # A checkout below one of these folders is put back in its place.
+    setup = ('exec 9<"$0" && mount --make-rshared / && '
+             'for d in /tmp /run /dev/shm; do mount -t tmpfs -o mode=1777 pale-test $d || exit; done; '
+             '[ -e "$0" ] || { mkdir -p "$0" && mount -c --bind /proc/self/fd/9 "$0"; } || exit; '
+             'cd "$0" && exec 9<&- && exec "$@"')
     os.environ[APART] = '1'
-    os.execvp('unshare', ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', setup, sys.executable,
+    os.execvp('unshare', ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', setup, str(TOP), sys.executable,
                           os.path.abspath(sys.argv[0])])
 
 
