@@ -193,7 +193,7 @@ gcc -g -fsanitize=thread -o race race.c -pthread && ./race 2>err; echo $?; grep 
      'detected memory leaks\n1\nheap-buffer-overflow\n66\ndata race', {
     'leak.c': '#include <stdlib.h>\nint main(void) { volatile char *p = malloc(10); p = 0; return p != 0; }\n',
     'over.c': '#include <stdlib.h>\nint main(int c, char **v) { (void)v; char *p = malloc(4); return p[c + 4]; }\n',
-    'race.c': '#include <pthread.h>\nint x; void *f(void *p) { (void)p; x++; return 0; }\n'
+    'race.c': '#include <pthread.h>\nint x; void *f(void *p) { for (int i = 0; i < 10000; i++) x++; return p; }\n'
               'int main(void) { pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, f, 0);\n'
               'pthread_join(a, 0); pthread_join(b, 0); return 0; }\n',
 }, needs='gcc')

@@ -96,6 +96,9 @@ def ok(cond, p, name, why=None, todo=None):
          (f' # TODO {todo}' if todo else ''))
     if not cond and why is not None:
         note(why)
+    if not cond and not todo:
+        # prove shows comments to nobody; what failed is wanted wherever it failed
+        print(f'# FAILED {os.path.basename(sys.argv[0])} {_count} - {who}{_label}: {name}\n{why or ""}', file=sys.stderr, flush=True)
     return bool(cond)
 
 
