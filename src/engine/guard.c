@@ -304,27 +304,161 @@ static void on_time(void *data, short revents)
 	g->timer.at_ns = clock_mono_ns() + LOOK_NS;
 }
 
-static int watch_dir(struct guard *g, struct guard_dir *dir, struct err *err)
+static void look_from_time_to_time(struct guard *g)
+{
+	g->inotify = fd_close(g->inotify);
+	g->timer = (struct loop_timer){
+		.at_ns = clock_mono_ns() + LOOK_NS, .fn = on_time, .data = g};
+	loop_add_timer(g->loop, &g->timer);
+}
+
+/* What cannot be watched is looked at from time to time: of instances a user has
+ * 128 as a rule, and of watches a number as well. */
+static void open_eyes(struct guard *g)
+{
+	bool blind;
+
+	g->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	blind = g->inotify < 0;
+	for (size_t i = 0; i < g->dirs_len && !blind; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", g->dirs[i].fd);
+		g->dirs[i].watch = inotify_add_watch(g->inotify, name,
+						     APPEARED | VANISHED | IN_DELETE_SELF |
+							     IN_MOVE_SELF | IN_ONLYDIR);
+		blind = g->dirs[i].watch < 0;
+	}
+	if (blind)
+		look_from_time_to_time(g);
+	else
+		loop_add(g->loop, g->inotify, POLLIN, on_events, g);
+}
+
+static bool is_mounted_over(const struct guarded *what)
+{
+	return what->dst && !what->link;
+}
+
+static void count_trip(struct guard *g, int fd)
+{
+	for (size_t i = 0; i < g->dirs_len; i++) {
+		struct guard_dir *dir = &g->dirs[i];
+
+		if (fd == dir->coming) {
+			dir->came++;
+		} else if (fd == dir->going) {
+			dir->went_first |= dir->came == 0;
+			dir->went++;
+		}
+	}
+}
+
+/* Was a name of DIR away for a moment? To replace a file means that one more comes
+ * than goes: its new version comes, goes as such, and comes as the file, or simply
+ * comes from elsewhere. */
+static bool may_have_been_vacant(const struct guard_dir *dir)
+{
+	return dir->went_first || (dir->went > 0 && dir->came <= dir->went);
+}
+
+static bool take_trips(struct guard *g)
+{
+	bool tripped = false, overflow = false;
+	enum trip trip;
+	int fd = -1;
+
+	while ((trip = tripwire_next(&g->tripwire, &fd)) != TRIP_NONE) {
+		overflow |= trip == TRIP_OVERFLOW;
+		if (trip == TRIP_WIRE)
+			count_trip(g, fd);
+		tripped = true;
+	}
+	for (size_t i = 0; i < g->items_len; i++)
+		g->items[i].vacant |= overflow ||
+				      may_have_been_vacant(&g->dirs[g->items[i].dir]);
+	return tripped;
+}
+
+static bool was_touched(const struct guard *g, const struct guard_item *item)
+{
+	struct stat st;
+
+	return is_mounted_over(item->what) &&
+	       fstatat(g->dirs[item->dir].fd, item->what->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       (st.st_ctim.tv_sec != item->changed.tv_sec ||
+		st.st_ctim.tv_nsec != item->changed.tv_nsec);
+}
+
+/* Something happened, but to whom? The same file under the same name may have lost
+ * its mount, if it was removed and linked anew. */
+static void look_around(struct guard *g)
+{
+	for (size_t i = 0; i < g->items_len; i++)
+		check(g, &g->items[i], was_touched(g, &g->items[i]) ? IN_ATTRIB : 0);
+}
+
+static void cut_wires(struct guard *g)
+{
+	for (size_t i = 0; i < g->dirs_len; i++) {
+		g->dirs[i].coming = fd_close(g->dirs[i].coming);
+		g->dirs[i].going = fd_close(g->dirs[i].going);
+	}
+	tripwire_close(&g->tripwire);
+}
+
+static void on_trip(void *data, short revents)
+{
+	struct guard *g = data;
+
+	(void)revents;
+	g->woken = true;
+	g->noticed_ns = clock_mono_ns();
+	/* First the eyes, then the look: nothing happens in between unseen. */
+	open_eyes(g);
+	(void)take_trips(g);
+	loop_remove(g->loop, g->tripwire.signals);
+	cut_wires(g);
+	look_around(g);
+	go_on(g);
+}
+
+/* Only of what is mounted over must we know whether it was replaced or removed. */
+static bool lay_wire(struct guard *g, struct guard_item *item)
+{
+	struct guard_dir *dir = &g->dirs[item->dir];
+	struct stat st;
+
+	if (dir->coming < 0)
+		dir->coming = tripwire_add(dir->fd, false);
+	if (dir->coming < 0 || !is_mounted_over(item->what))
+		return dir->coming >= 0;
+	if (dir->going < 0)
+		dir->going = tripwire_add(dir->fd, true);
+	if (fstatat(dir->fd, item->what->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		item->changed = st.st_ctim;
+	return dir->going >= 0;
+}
+
+static void lay_wires(struct guard *g)
+{
+	bool laid = tripwire_open(&g->tripwire) == 0;
+
+	for (size_t i = 0; i < g->items_len && laid; i++)
+		laid = lay_wire(g, &g->items[i]);
+	if (!laid)
+		cut_wires(g);
+}
+
+static int open_dir(struct guard_dir *dir, struct err *err)
 {
 	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char name[64];
 
 	if (root < 0)
 		return err_sys(err, -errno, "open /");
 	dir->fd = path_open_nolink(root, dir->path[1] ? dir->path + 1 : ".", O_PATH | O_DIRECTORY,
 				   0);
-	if (dir->fd < 0)
-		return err_sys(err, dir->fd, "open %s", dir->path);
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", dir->fd);
-	if (g->inotify < 0)
-		return 0;
-	dir->watch = inotify_add_watch(
-		g->inotify, name, APPEARED | VANISHED | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR);
-	if (dir->watch < 0 && errno == ENOSPC)
-		g->inotify = fd_close(g->inotify);
-	else if (dir->watch < 0)
-		return err_sys(err, -errno, "watch %s", dir->path);
-	return 0;
+	return dir->fd < 0 ? err_sys(err, dir->fd, "open %s", dir->path) : 0;
 }
 
 static int add_item(struct guard *g, const struct guarded *what, struct err *err)
@@ -338,9 +472,10 @@ static int add_item(struct guard *g, const struct guarded *what, struct err *err
 	g->items_len++;
 	if (dir < g->dirs_len)
 		return 0;
-	g->dirs[dir] = (struct guard_dir){.path = what->dir, .fd = -1, .watch = -1};
+	g->dirs[dir] = (struct guard_dir){
+		.path = what->dir, .fd = -1, .watch = -1, .coming = -1, .going = -1};
 	g->dirs_len++;
-	return watch_dir(g, &g->dirs[dir], err);
+	return open_dir(&g->dirs[dir], err);
 }
 
 int guard_open(struct guard *g, const struct plan *plan, const struct guard_power *power,
@@ -348,7 +483,11 @@ int guard_open(struct guard *g, const struct plan *plan, const struct guard_powe
 {
 	int r = 0;
 
-	*g = (struct guard){.inotify = -1, .power = *power, .events = events, .rebind = {-1, -1}};
+	*g = (struct guard){.tripwire.signals = -1,
+			    .inotify = -1,
+			    .power = *power,
+			    .events = events,
+			    .rebind = {-1, -1}};
 	quarantine_init(&g->quarantine, plan->quarantine);
 	if (plan->guards_len == 0)
 		return 0;
@@ -356,12 +495,10 @@ int guard_open(struct guard *g, const struct plan *plan, const struct guard_powe
 	g->items = calloc(plan->guards_len, sizeof(*g->items));
 	if (!g->dirs || !g->items)
 		return err_oom(err);
-	/* Of these a user has 128 as a rule, and of watches a number as well. */
-	g->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (g->inotify < 0 && errno != EMFILE)
-		return err_sys(err, -errno, "watch the protected paths");
 	for (size_t i = 0; i < plan->guards_len && r == 0; i++)
 		r = add_item(g, &plan->guards[i], err);
+	if (r == 0)
+		lay_wires(g);
 	return r;
 }
 
@@ -389,13 +526,11 @@ void guard_watch(struct guard *g, struct loop *loop)
 	if (g->items_len == 0)
 		return;
 	be_quick();
-	if (g->inotify >= 0) {
-		loop_add(loop, g->inotify, POLLIN, on_events, g);
-		return;
-	}
-	g->timer = (struct loop_timer){
-		.at_ns = clock_mono_ns() + LOOK_NS, .fn = on_time, .data = g};
-	loop_add_timer(loop, &g->timer);
+	g->loop = loop;
+	if (g->tripwire.signals >= 0)
+		loop_add(loop, g->tripwire.signals, POLLIN, on_trip, g);
+	else
+		open_eyes(g);
 }
 
 void guard_finish(struct guard *g)
@@ -406,13 +541,16 @@ void guard_finish(struct guard *g)
 	g->noticed_ns = clock_mono_ns();
 	while (g->inotify >= 0 && take_events(g))
 		g->woken = true;
+	if (g->tripwire.signals >= 0)
+		g->woken |= take_trips(g);
 	/* Where nothing ever happened in the folders, nothing has changed. */
-	if (g->woken || g->inotify < 0)
+	if (g->woken || (g->tripwire.signals < 0 && g->inotify < 0))
 		check_all(g);
 }
 
 void guard_close(struct guard *g)
 {
+	cut_wires(g);
 	for (size_t i = 0; i < g->dirs_len; i++)
 		fd_close(g->dirs[i].fd);
 	free(g->dirs);

@@ -9,6 +9,9 @@
  * made read-only inside again; meanwhile the run is stopped. Where none of that
  * works, or when it does not cease, the run is ended.
  *
+ * A tripwire says when something happens in a folder for the first time; from then
+ * on inotify says what.
+ *
  * The kernel does not say who made a name: one that appears during a run is taken
  * away whoever made it.
  */
@@ -17,11 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/path.h"
 #include "engine/loop.h"
 #include "engine/quarantine.h"
 #include "engine/rebind.h"
+#include "engine/tripwire.h"
 
 struct err;
 struct events;
@@ -39,6 +44,9 @@ struct guard_dir {
 	const char *path;
 	int fd;
 	int watch;
+	int coming, going;         /* tripwires; -1: none */
+	unsigned came, went;       /* names, while there was a tripwire */
+	bool went_first;
 };
 
 struct guard_item {
@@ -46,11 +54,14 @@ struct guard_item {
 	size_t dir;
 	struct file_id id; /* what is there by right; all zero: nothing */
 	bool vacant;       /* it was away for a moment: anybody can have made what is there now */
+	struct timespec changed; /* of what is mounted over, while there is a tripwire */
 };
 
 struct guard {
 	bool woken;  /* by an event, ever */
-	int inotify; /* -1: there is nothing to watch, or we look from time to time */
+	struct tripwire tripwire;
+	int inotify; /* -1: nothing has happened yet, or we look from time to time */
+	struct loop *loop;
 	struct loop_timer timer;
 	struct guard_dir *dirs;
 	size_t dirs_len;
