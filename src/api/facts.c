@@ -21,7 +21,7 @@ static bool read_text(const char *root, const char *name, struct str *ret)
 	_cleanup_(fd_closep) int fd = -1;
 
 	snprintf(path, sizeof(path), "%s%s", root, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = fd_open(path, O_RDONLY | O_NOCTTY);
 	return fd >= 0 && fd_read_all(fd, FACT_MAX, ret) == 0;
 }
 

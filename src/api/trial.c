@@ -31,7 +31,7 @@ static int write_file(int dir, const char *name, const char *text)
 
 static int map_self(uid_t uid, gid_t gid)
 {
-	_cleanup_(fd_closep) int proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int proc = fd_open("/proc/self", O_PATH | O_DIRECTORY);
 	char map[64];
 	int r;
 
@@ -64,7 +64,7 @@ static int attach_tmpfs(void)
 	if (mount < 0)
 		return mount;
 	for (size_t i = 0; i < array_len(places) && r < 0; i++) {
-		_cleanup_(fd_closep) int point = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		_cleanup_(fd_closep) int point = fd_open(places[i], O_PATH | O_DIRECTORY);
 
 		r = point < 0 ? -errno : sys_move_mount(mount, point);
 	}
@@ -169,7 +169,7 @@ static int serve(pid_t pid, int channel, const char *workspace, struct trial *tr
 
 	snprintf(map, sizeof(map), "0 %u 65536\n", RANGE_BASE); /* as a run by root gets */
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	proc = fd_open(path, O_PATH | O_DIRECTORY);
 	r = proc < 0 ? -errno : write_file(proc, "uid_map", map);
 	if (r == 0)
 		r = write_file(proc, "gid_map", map);

@@ -2,6 +2,7 @@
 #include "base/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,11 @@ int fd_close(int fd)
 		close(fd);
 	errno = saved;
 	return -1;
+}
+
+int fd_open(const char *path, int flags)
+{
+	return openat(AT_FDCWD, path, flags | O_CLOEXEC);
 }
 
 /* A socket that holds itself is garbage once it is closed, with all that it holds.

@@ -16,6 +16,8 @@ static inline void fd_closep(int *fd)
 /* Close FD, for a kind of file whose last close makes its caller wait, without the
  * wait: the kernel gets it to collect. Returns -1. */
 int fd_close_later(int fd);
+/* open(2) with O_CLOEXEC, in one system call: open() of musl makes two. */
+int fd_open(const char *path, int flags);
 
 int fd_write_all(int fd, const void *data,
 		 size_t len); /* 0 or -errno; EINTR and short writes handled */

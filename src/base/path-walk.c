@@ -67,7 +67,7 @@ static int go_to_root(struct walk *w)
 	back_to_base(w);
 	if (w->resolve & RESOLVE_IN_ROOT)
 		return 0;
-	fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = fd_open("/", O_PATH | O_DIRECTORY);
 	return fd < 0 ? -errno : push(w, fd);
 }
 

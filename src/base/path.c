@@ -237,11 +237,11 @@ int path_normalize(const char *base, const char *path, char **ret_path)
 
 bool path_covers(const char *dir, const char *path)
 {
-	size_t len = strlen(dir);
-
-	if (str_eq(dir, "/"))
+	if (dir[0] == '/' && !dir[1])
 		return path[0] == '/';
-	return str_starts(path, dir) && (path[len] == '\0' || path[len] == '/');
+	while (*dir && *dir == *path)
+		dir++, path++;
+	return !*dir && (!*path || *path == '/');
 }
 
 int path_resolve(const char *path, char **ret_path)
@@ -252,7 +252,7 @@ int path_resolve(const char *path, char **ret_path)
 	if (!part)
 		return -ENOMEM;
 	for (;;) {
-		_cleanup_(fd_closep) int fd = open(len ? part : "/", O_PATH | O_CLOEXEC);
+		_cleanup_(fd_closep) int fd = fd_open(len ? part : "/", O_PATH);
 		_cleanup_(freep) char *real = NULL;
 		int r;
 

@@ -41,7 +41,7 @@ int private_dir_open(const char *path, bool create, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (fd < 0 && errno == ENOENT && !create)
 		return -ENOENT;
 	if (fd < 0)

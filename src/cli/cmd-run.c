@@ -111,7 +111,7 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 static bool is_login_shell(const char *name)
 {
 	_cleanup_(str_release) struct str text = {0};
-	_cleanup_(fd_closep) int fd = open("/etc/shells", O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = fd_open("/etc/shells", O_RDONLY);
 	size_t len = strlen(name);
 
 	if (name[0] != '/' || fd < 0 || fd_read_all(fd, SHELLS_MAX, &text) < 0)
@@ -174,7 +174,7 @@ static int open_result_dir(struct run_args *args, struct err *err)
 		return err_oom(err);
 	/* A relative name may lie in the workspace, where links are anybody's. */
 	args->result_dir = dir[0] == '/'
-				   ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				   ? fd_open(dir, O_RDONLY | O_DIRECTORY)
 				   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
 	if (args->result_dir < 0)
 		return err_sys(err, dir[0] == '/' ? -errno : args->result_dir,
@@ -408,7 +408,7 @@ int cmd_run(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(run_args_release) struct run_args args = {
 		.verb = id, .result_dir = -1, .result_fd = -1};
-	_cleanup_(run_release) struct run run = {0};
+	struct run run = {0}; /* not released: the process ends, which is faster */
 	struct opt_args operands;
 	struct err err = {0};
 	int r;

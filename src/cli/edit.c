@@ -20,7 +20,7 @@
 
 static int open_workspace(const char *root, struct err *err)
 {
-	_cleanup_(fd_closep) int top = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int top = fd_open("/", O_PATH | O_DIRECTORY);
 	int fd;
 
 	if (top < 0)

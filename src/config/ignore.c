@@ -136,7 +136,7 @@ int ignore_load(const char *workspace, struct ignore *ret, struct err *err)
 
 	if (!path)
 		return err_oom(err);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = fd_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0 && errno == ELOOP)

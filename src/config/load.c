@@ -44,7 +44,7 @@ static int source_open(struct source *s, struct err *err)
 		    : strdup(".");
 	if (!dir)
 		return err_oom(err);
-	s->dirfd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->dirfd = fd_open(dir, O_PATH | O_DIRECTORY);
 	if (s->dirfd >= 0)
 		return 1;
 	return errno == ENOENT ? 0 : err_sys(err, -errno, "open the folder of %s", s->shown);

@@ -144,7 +144,7 @@ void user_release(struct user *user)
 /* The symlink-free name of directory PATH. */
 static int real_dir(const char *path, char **ret)
 {
-	_cleanup_(fd_closep) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = fd_open(path, O_PATH | O_DIRECTORY);
 
 	return fd < 0 ? -errno : path_of_fd(fd, ret);
 }
@@ -271,7 +271,7 @@ static int walk_has(struct walk *w, int fd, const char *name, struct err *err)
 /* 1: the folder is the workspace. */
 static int walk_visit(struct walk *w, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = open(w->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = fd_open(w->dir, O_PATH | O_DIRECTORY);
 	int r;
 
 	if (fd < 0)

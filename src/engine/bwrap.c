@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/sys.h"
@@ -94,7 +95,7 @@ static int keep(struct bwrap *b, int fd, struct err *err)
 
 static int open_source(void *data, const char *path, const struct file_id *id, struct err *err)
 {
-	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
 	_cleanup_(fd_closep) int fd = -1;
 	struct stat st;
 
@@ -113,14 +114,14 @@ static int open_source(void *data, const char *path, const struct file_id *id, s
 
 static int open_empty(void *data, struct err *err)
 {
-	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int fd = fd_open("/dev/null", O_RDONLY);
 
 	return fd < 0 ? err_sys(err, -errno, "open /dev/null") : keep(data, fd, err);
 }
 
 static enum bwrap_type type_of(void *data, const char *path)
 {
-	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
 	_cleanup_(fd_closep) int fd = root < 0 ? -1
 					       : path_open_nolink(root, path[1] ? path + 1 : ".",
 								  O_PATH | O_NOFOLLOW, 0);
@@ -181,7 +182,7 @@ static int open_pipes(struct bwrap *b, struct err *err)
 		return err_sys(err, -errno, "pipe");
 	b->stderr_read = pair[0];
 	b->stderr_write = pair[1];
-	b->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	b->null = fd_open("/dev/null", O_RDWR);
 	return b->null < 0 ? err_sys(err, -errno, "open /dev/null") : 0;
 }
 
@@ -192,7 +193,7 @@ static int build_argv(struct bwrap *b, const struct stdio *stdio, struct err *er
 
 	if (args < 0)
 		return args;
-	self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	self = fd_open("/proc/self/exe", O_PATH);
 	if (self < 0)
 		return err_sys(err, -errno, "open /proc/self/exe");
 	self = keep(b, self, err);

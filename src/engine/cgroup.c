@@ -84,7 +84,7 @@ static int make_dir(struct cgroup *cg, size_t i)
 	if (mkdirat(cg->base[i], cg->name, 0755) < 0)
 		return -errno;
 	cg->dir[i] = openat(cg->base[i], cg->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (cg->dir[i] < 0 || flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0) {
+	if (cg->dir[i] < 0 || (i == 0 && flock(cg->dir[i], LOCK_EX | LOCK_NB) < 0)) {
 		int r = -errno;
 
 		cg->dir[i] = fd_close(cg->dir[i]);
@@ -121,7 +121,7 @@ static int make_first(struct cgroup *cg, struct err *err)
 
 static int open_base(struct cgroup *cg, size_t i, const char *path, struct err *err)
 {
-	cg->base[i] = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cg->base[i] = fd_open(path, O_RDONLY | O_DIRECTORY);
 	return cg->base[i] < 0 ? err_sys(err, -errno, "open the cgroup %s", path) : 0;
 }
 

@@ -375,8 +375,7 @@ static bool take_trips(struct guard *g)
 		tripped = true;
 	}
 	for (size_t i = 0; i < g->items_len; i++)
-		g->items[i].vacant |= overflow ||
-				      may_have_been_vacant(&g->dirs[g->items[i].dir]);
+		g->items[i].vacant |= overflow || may_have_been_vacant(&g->dirs[g->items[i].dir]);
 	return tripped;
 }
 
@@ -452,7 +451,7 @@ static void lay_wires(struct guard *g)
 
 static int open_dir(struct guard_dir *dir, struct err *err)
 {
-	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
 
 	if (root < 0)
 		return err_sys(err, -errno, "open /");

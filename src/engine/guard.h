@@ -44,8 +44,8 @@ struct guard_dir {
 	const char *path;
 	int fd;
 	int watch;
-	int coming, going;         /* tripwires; -1: none */
-	unsigned came, went;       /* names, while there was a tripwire */
+	int coming, going;   /* tripwires; -1: none */
+	unsigned came, went; /* names, while there was a tripwire */
 	bool went_first;
 };
 
@@ -58,7 +58,7 @@ struct guard_item {
 };
 
 struct guard {
-	bool woken;  /* by an event, ever */
+	bool woken; /* by an event, ever */
 	struct tripwire tripwire;
 	int inotify; /* -1: nothing has happened yet, or we look from time to time */
 	struct loop *loop;

@@ -119,7 +119,9 @@ void limiter_judge(const struct limiter *l, struct result *result)
 	if (l->pids_seen > 0)
 		result->usage.pids_peak = l->pids_seen - 1;
 	cgroup_usage(&l->cgroup, &result->usage);
-	if (!reached && cgroup_had_oom(&l->cgroup))
+	/* Without a limit only somebody above can have run out of memory. */
+	if (!reached && (result->outcome != OUTCOME_OK || l->limits->memory != UINT64_MAX) &&
+	    cgroup_had_oom(&l->cgroup))
 		reached = "memory";
 	/* A refused fork that the command coped with is no failure. */
 	if (!reached && result->outcome != OUTCOME_OK && cgroup_had_fork_refused(&l->cgroup))

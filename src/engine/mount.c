@@ -179,7 +179,7 @@ static int become_root(struct builder *b, int mount, struct err *err)
 {
 	int r;
 
-	b->host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->host = fd_open("/", O_PATH | O_DIRECTORY);
 	if (b->host < 0)
 		return err_sys(err, -errno, "open /");
 	r = sys_move_mount(mount, b->host);

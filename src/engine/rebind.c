@@ -19,7 +19,7 @@ static int open_namespace(pid_t child, const char *name)
 	char path[48];
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/%s", child, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return fd_open(path, O_RDONLY);
 }
 
 void rebind_open(struct rebind *rebind, pid_t child)
@@ -38,7 +38,7 @@ void rebind_close(struct rebind *rebind)
 static int cover(const char *dst)
 {
 	struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = SYS_MS_PRIVATE};
-	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
 	_cleanup_(fd_closep) int target = -1;
 	_cleanup_(fd_closep) int mount = -1;
 	int r;

@@ -137,7 +137,7 @@ static int add_process(pid_t pid, struct pids *pids, struct sample *sum)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	proc = fd_open(path, O_RDONLY | O_DIRECTORY);
 	if (proc < 0)
 		return 0;
 	add_memory(proc, (uint64_t)sysconf(_SC_PAGESIZE), sum);

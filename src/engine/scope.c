@@ -30,7 +30,7 @@ static int add_all(struct strv *argv, const char *const *items)
 /* Our own arguments, as the kernel keeps them, without the first. */
 static int add_own(struct strv *argv)
 {
-	_cleanup_(fd_closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = fd_open("/proc/self/cmdline", O_RDONLY);
 	_cleanup_(str_release) struct str text = {0};
 	int r = fd < 0 ? -errno : fd_read_all(fd, CMDLINE_MAX, &text);
 

@@ -467,7 +467,10 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 			       .scratch = -1,
 			       .lifeline = stdio->lifeline,
-			       .guard = {.tripwire.signals = -1, .inotify = -1, .quarantine.fd = -1, .rebind = {-1, -1}},
+			       .guard = {.tripwire.signals = -1,
+					 .inotify = -1,
+					 .quarantine.fd = -1,
+					 .rebind = {-1, -1}},
 			       .started_ns = clock_mono_ns()};
 	int r;
 

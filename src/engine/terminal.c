@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/terminal.h"
+#include "base/fd.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static int reopen(int fd, int flags)
 	int own;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	own = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	own = fd_open(path, flags | O_NONBLOCK | O_NOCTTY);
 	return own >= 0 ? own : fcntl(fd, F_DUPFD_CLOEXEC, 3);
 }
 

@@ -127,7 +127,7 @@ int userns_enter(const struct plan *plan, int channel, struct err *err)
 	if (plan->idmap == IDMAP_NONE)
 		return 0;
 	if (plan->idmap == IDMAP_SELF) {
-		proc = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		proc = fd_open("/proc/self", O_PATH | O_DIRECTORY);
 		if (proc < 0)
 			return err_sys(err, -errno, "open /proc/self");
 		return write_maps(plan, proc, err);
@@ -172,7 +172,7 @@ static int send_prepared(int channel, const int *fds, size_t len, struct err *er
 static int prepare_mounts(const struct plan *plan, int userns, int *fds, size_t *len,
 			  struct err *err)
 {
-	_cleanup_(fd_closep) int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int host = fd_open("/", O_PATH | O_DIRECTORY);
 
 	if (host < 0)
 		return err_sys(err, -errno, "open /");
@@ -225,7 +225,7 @@ static int open_proc(pid_t pid, struct err *err)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = fd_open(path, O_PATH | O_DIRECTORY);
 	return fd < 0 ? err_sys(err, -errno, "open %s", path) : fd;
 }
 
@@ -323,7 +323,7 @@ int userns_refused(int r, struct err *err)
 /* The first byte of a setting; 0: there is none. */
 static char read_setting(const char *path)
 {
-	_cleanup_(fd_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = fd_open(path, O_RDONLY);
 	char c = 0;
 
 	return fd >= 0 && read(fd, &c, 1) == 1 ? c : 0;

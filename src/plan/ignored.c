@@ -128,7 +128,7 @@ int ignored_probe(const struct spec *spec, struct site *site, struct err *err)
 	r = ignore_load(site->workspace, &ignore, err);
 	if (r < 0 || (ignore.len == 0 && spec->paths_hidden.len == 0))
 		return r < 0 ? r : 0;
-	p.workspace = open(site->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	p.workspace = fd_open(site->workspace, O_PATH | O_DIRECTORY | O_NOFOLLOW);
 	if (p.workspace < 0)
 		return err_sys(err, -errno, "open %s", site->workspace);
 	r = collect(&p, spec, &ignore, err);

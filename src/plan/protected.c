@@ -92,7 +92,7 @@ static int probe_name(struct protection *p, int root, const char *workspace, con
 int protection_probe(const char *workspace, const char *home, struct protection *ret,
 		     struct err *err)
 {
-	_cleanup_(fd_closep) int root = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open(workspace, O_PATH | O_DIRECTORY);
 	struct protection p = {0};
 	int r = 0;
 

@@ -83,7 +83,7 @@ static bool has_word(const char *text, const char *word)
 static bool file_has_words(const char *dir, const char *name)
 {
 	_cleanup_(freep) char *path = path_join(dir, name);
-	_cleanup_(fd_closep) int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	_cleanup_(fd_closep) int fd = path ? fd_open(path, O_RDONLY) : -1;
 	_cleanup_(str_release) struct str text = {0};
 
 	return fd >= 0 && fd_read_all(fd, TEXT_MAX, &text) == 0 &&
@@ -193,7 +193,7 @@ int cgroup_site_probe(uid_t uid, struct cgroup_site *ret, struct err *err)
 	v2 = fs.f_type == CGROUP2_SUPER_MAGIC;
 	if (!v2 && uid != 0)
 		return 0;
-	fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+	fd = fd_open("/proc/self/cgroup", O_RDONLY);
 	if (fd < 0 || fd_read_all(fd, TEXT_MAX, &text) < 0)
 		return 0;
 	r = cgroup_site_find(CGROUP_MOUNT, v2, str_text(&text), uid, in_scope, ret, err);

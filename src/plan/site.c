@@ -46,7 +46,7 @@ static bool is_absent(int r)
 
 static int open_in_workspace(const char *workspace, const char *path, struct err *err)
 {
-	_cleanup_(fd_closep) int base = open(workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int base = fd_open(workspace, O_PATH | O_DIRECTORY);
 	const char *relative = path + strlen(workspace);
 	int fd;
 
@@ -122,7 +122,7 @@ static int check_links(const char *path, struct err *err)
 
 static int open_anywhere(const char *path, enum follow follow, struct err *err)
 {
-	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
 	int r = follow == FOLLOW_WITH_CARE ? check_links(path, err) : 0;
 
 	if (r < 0)
@@ -189,34 +189,50 @@ static int add_rules(struct site *site, const struct strv *rules, enum follow fo
 	return 0;
 }
 
+/* One of pale's own paths, or where it would be made. */
+static int probe_own(struct site *site, struct site_path *own, struct err *err)
+{
+	_cleanup_(freep) char *real = NULL;
+	struct stat st;
+	int r = path_resolve(own->path, &real);
+
+	if (r < 0)
+		return err_sys(err, r, "look up %s", own->path);
+	/* The usual case: no link in it, and so nothing to follow. */
+	if (str_eq(real, own->path)) {
+		if (lstat(real, &st) == 0) {
+			own->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
+			own->id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+		}
+		own->real = take_ptr(real);
+		return 0;
+	}
+	r = collect_links(own->path, &site->own_links);
+	if (r < 0)
+		return err_sys(err, r, "look up %s", own->path);
+	r = probe_path(site->workspace, FOLLOW_ANYWHERE, own, err);
+	if (r == 0 && !own->real)
+		own->real = take_ptr(real);
+	return r;
+}
+
 /* Where policy comes from: hidden from every command, whatever else it sees. */
 static int add_own(struct site *site, const struct user *user, struct err *err)
 {
 	_cleanup_(freep) char *file = user->config_dir ? path_join(user->config_dir, "pale.toml")
 						       : NULL;
 	const char *const paths[] = {user->config_dir, user->state_dir, file};
+	int r = 0;
 
-	for (size_t i = 0; i < array_len(paths); i++) {
-		int r;
-
+	for (size_t i = 0; i < array_len(paths) && r == 0; i++) {
 		if (!paths[i])
 			continue;
 		site->own[i].path = strdup(paths[i]);
 		if (!site->own[i].path)
 			return err_oom(err);
-		r = collect_links(paths[i], &site->own_links);
-		if (r < 0)
-			return err_sys(err, r, "look up %s", paths[i]);
-		r = probe_path(site->workspace, FOLLOW_ANYWHERE, &site->own[i], err);
-		if (r < 0)
-			return r;
-		/* Where it would be made. */
-		if (!site->own[i].real)
-			r = path_resolve(paths[i], &site->own[i].real);
-		if (r < 0)
-			return err_sys(err, r, "look up %s", paths[i]);
+		r = probe_own(site, &site->own[i], err);
 	}
-	return 0;
+	return r;
 }
 
 /* ~/.cargo as a link to ~/.ssh is no toolchain. */
@@ -252,7 +268,7 @@ static int add_toolchains(struct site *site, struct err *err)
 
 	if (!site->home)
 		return 0;
-	home = open(site->home, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	home = fd_open(site->home, O_PATH | O_DIRECTORY);
 	if (home < 0 && (is_absent(-errno) || errno == EACCES)) {
 		site->home_real = strdup(site->home);
 		return site->home_real ? 0 : err_oom(err);

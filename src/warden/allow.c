@@ -46,7 +46,7 @@ static int check_identity(int fd, const struct op *op, struct err *err)
 
 int allow_apply(const struct landlock *landlock, const struct op *op, struct err *err)
 {
-	_cleanup_(fd_closep) int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
 	_cleanup_(fd_closep) int fd = -1;
 	int r;
 

@@ -44,7 +44,7 @@ static int open_pair(const struct pty *pty, int *ret_master, int *ret_slave, str
 	/* Nothing can be read from one that is for output only. */
 	int flags = pty->interactive ? O_RDWR : O_WRONLY;
 
-	*ret_master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	*ret_master = fd_open("/dev/ptmx", O_RDWR | O_NOCTTY);
 	if (*ret_master < 0)
 		return err_sys(err, -errno, "open a terminal for the command");
 	if (ioctl(*ret_master, TIOCSPTLCK, &unlocked) < 0)

@@ -70,7 +70,7 @@ static int signal_below(pid_t pid, int sig, unsigned depth)
 		if (thread->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, thread->d_name);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
+		fd = fd_open(path, O_RDONLY);
 		if (fd >= 0)
 			count += signal_listed(fd, sig, depth);
 	}
