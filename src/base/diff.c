@@ -12,7 +12,7 @@
 
 int diff_lines_split(const void *data, size_t len, struct diff_lines *ret_lines)
 {
-	const char *text = data, *p = text, *end = len ? text + len : text;
+	const char *text = len ? data : "", *p = text, *end = text + len;
 	size_t count = 0, *starts;
 
 	while (p < end) {
@@ -34,7 +34,7 @@ int diff_lines_split(const void *data, size_t len, struct diff_lines *ret_lines)
 		p = newline ? newline + 1 : end;
 	}
 	starts[count] = len;
-	*ret_lines = (struct diff_lines){.data = data, .starts = starts, .count = count};
+	*ret_lines = (struct diff_lines){.data = text, .starts = starts, .count = count};
 	return 0;
 }
 
