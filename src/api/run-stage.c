@@ -92,6 +92,9 @@ static int add_root(struct run *run, const struct op *op, struct err *err)
 		r = stage_layers(run->stage, *index, &layers, err);
 	if (r < 0)
 		return r;
+	if (fstat(base, &st) < 0)
+		return err_sys(err, -errno, "stat %s", op->src);
+	run->base_devs[run->staging.len] = st.st_dev;
 	if (fstat(layers, &st) < 0)
 		return err_sys(err, -errno, "stat the layers of stage %s", run->stage->name);
 	*root = (struct staging_root){.id = {st.st_dev, st.st_ino}, .joined = -1};
@@ -117,36 +120,59 @@ static int join_or_clear(struct run *run, struct err *err)
 	return r;
 }
 
-static int open_stage(struct run *run, struct err *err)
+/* Somebody may remove it before we have its locks. */
+static int enter_stage(struct run *run, struct err *err)
+{
+	const char *state = run->context.workspace.state_dir;
+	int r = -ENOENT;
+
+	for (int tries = 0; tries < 8 && r == -ENOENT; tries++) {
+		run->stage = stage_free(run->stage);
+		r = stage_open(state, run->plan->stage, true, &run->stage, err);
+		if (r == 0)
+			r = stage_enter(run->stage, err);
+	}
+	return r;
+}
+
+static int add_roots(struct run *run, struct err *err)
 {
 	const struct plan *plan = run->plan;
 	unsigned workspace;
-	int r = stage_open(run->context.workspace.state_dir, plan->stage, true, &run->stage, err);
+	int r = check_size(run, err);
 
 	if (r == 0)
 		r = stage_add_root(run->stage, run->context.workspace.root, &workspace, err);
-	if (r == 0)
-		r = check_size(run, err);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
 		if (plan->ops[i].kind == OP_STAGED)
 			r = add_root(run, &plan->ops[i], err);
 	return r;
 }
 
+/* The layers below are of the same filesystem as the stage, as a rule. */
+static bool is_past_t0(const struct run *run)
+{
+	for (size_t i = 0; i < run->staging.len; i++)
+		if (run->base_devs[i] != run->staging.roots[i].id.dev)
+			return false;
+	return stage_clock_is_past(run->stage, run->t0);
+}
+
 int run_stage_begin(struct run *run, struct err *err)
 {
 	const char *command = run->command ? run->command : run->plan->argv.items[0];
-	int r = open_stage(run, err);
+	int r = enter_stage(run, err);
 
 	if (r == 0)
-		r = stage_enter(run->stage, err);
+		r = add_roots(run, err);
 	if (r == 0)
 		r = join_or_clear(run, err);
 	if (r == 0)
 		r = stage_begin(run->stage, run->id, getpid(), run->t0, command, err);
 	if (r < 0)
 		return r;
-	run->staging.t0 = run->t0;
+	if (!is_past_t0(run))
+		run->staging.t0 = run->t0;
 	run->staging.lock = run->stage->lock_fd;
 	run->staging.mounted = mounted;
 	run->staging.data = run;

@@ -146,13 +146,45 @@ int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *
 	return r < 0 ? err_sys(err, r, "make the layers of stage %s", stage->name) : 0;
 }
 
-/* The kernel's own folder goes as a whole, and what a crash left in it; it makes
- * a new one. */
+/* The kernel's own folders give nobody any permission. */
+static int step_into(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[64];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (geteuid() != 0 && chmod(path, 0700) < 0) {
+		int r = -errno;
+
+		fd_close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int remove_mark(int work)
+{
+	_cleanup_(fd_closep) int inner = step_into(work, "work");
+	_cleanup_(fd_closep) int incompat = inner < 0 ? inner : step_into(inner, "incompat");
+	_cleanup_(fd_closep) int mark = incompat < 0 ? incompat : step_into(incompat, "volatile");
+
+	if (mark < 0)
+		return mark;
+	if (unlinkat(mark, "dirty", 0) < 0 && errno != ENOENT)
+		return -errno;
+	return unlinkat(incompat, "volatile", AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* What is not as it should be goes as a whole: the kernel makes a new one. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 {
 	_cleanup_(fd_closep) int work = open_below(stage, root, "/work", DIR_FLAGS);
-	int r = work < 0 ? work : tree_remove(work, "work");
+	int r = work < 0 ? work : remove_mark(work);
 
+	if (r < 0 && r != -ENOENT && work >= 0)
+		r = tree_remove(work, "work");
 	return r < 0 && r != -ENOENT
 		       ? err_sys(err, r, "clear the overlay's folder of stage %s", stage->name)
 		       : 0;

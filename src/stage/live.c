@@ -294,6 +294,9 @@ int stage_enter(struct stage *stage, struct err *err)
 	r = stage->mount_lock_fd < 0 ? -errno : lock_wait(stage->mount_lock_fd);
 	if (r < 0)
 		return err_sys(err, r, "lock stage %s", stage->name);
+	r = stage_reload(stage, err);
+	if (r < 0)
+		return r;
 	r = stage_lock(stage, true, NULL);
 	stage->is_alone = r == 0;
 	if (r < 0 && r != -EBUSY)

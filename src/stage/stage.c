@@ -126,6 +126,9 @@ static int read_file(struct stage *stage, struct err *err)
 
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < stage->n_roots; i++)
+		free(stage->roots[i].path);
+	stage->n_roots = 0;
 	line = strtok_r(text.data, "\n", &next);
 	if (strlen(str_text(&text)) > text.len || !str_eq(line, HEAD))
 		r = -EBADMSG;
@@ -134,6 +137,13 @@ static int read_file(struct stage *stage, struct err *err)
 	if (r == -ENOMEM)
 		return err_oom(err);
 	return r < 0 ? err_set(err, ERR_SYSTEM, r, "stage %s: its file is broken", stage->name) : 0;
+}
+
+int stage_reload(struct stage *stage, struct err *err)
+{
+	if (faccessat(stage->dir_fd, "stage", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return -ENOENT;
+	return read_file(stage, err);
 }
 
 /* --- the folder --- */
@@ -310,6 +320,18 @@ void stage_unlock(struct stage *stage)
 	if (stage->lock_fd >= 0)
 		(void)flock(stage->lock_fd, LOCK_UN);
 	stage->lock_fd = fd_close(stage->lock_fd);
+}
+
+/* Changed, looked at, and changed again within one tick. */
+bool stage_clock_is_past(const struct stage *stage, struct timespec t0)
+{
+	struct stat st;
+
+	if (futimens(stage->lock_fd, NULL) < 0 || fstat(stage->lock_fd, &st) < 0 ||
+	    futimens(stage->lock_fd, NULL) < 0 || fstat(stage->lock_fd, &st) < 0)
+		return false;
+	return st.st_ctim.tv_sec > t0.tv_sec ||
+	       (st.st_ctim.tv_sec == t0.tv_sec && st.st_ctim.tv_nsec > t0.tv_nsec);
 }
 
 /* --- all of them --- */
