@@ -43,5 +43,8 @@ int node_copy(struct node *dst, const struct node *src);
 
 const char *node_type_name(enum node_type type); /* "a folder" */
 int timespec_compare(struct timespec a, struct timespec b);
-/* The same file, not touched since: type, number, size, mode, both times. */
+/* The same file, not touched since: type, number, size, mode, mtime; a rename and
+ * a new link are no matter. */
+bool node_is_unmoved(const struct node *a, const struct node *b);
+/* And ctime: nothing whatever was done to it. */
 bool node_is_same(const struct node *a, const struct node *b);
