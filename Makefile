@@ -19,8 +19,8 @@ CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
 # The layers of docs/ARCHITECTURE.md. `pale` takes of cli/ what a run needs.
-RUN_LAYERS := base config policy plan result confine warden engine observe backend view api
-ALL_LAYERS := $(RUN_LAYERS) stage files store cli mcp
+RUN_LAYERS := base config policy plan result confine warden engine observe stage backend view api
+ALL_LAYERS := $(RUN_LAYERS) files store cli mcp
 RUN_SRC  := $(wildcard $(RUN_LAYERS:%=src/%/*.c) src/cli/common*.c) src/cli/main.c src/cli/cmd-run.c
 LIB_SRC  := $(filter-out src/cli/%main.c,$(wildcard $(ALL_LAYERS:%=src/%/*.c)))
 API_SRC  := $(wildcard src/base/*.c src/config/*.c src/policy/*.c src/result/*.c src/api/pale*.c)
