@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/size.h"
 #include "stage/live.h"
+#include "stage/record.h"
 #include "stage/stage.h"
 
 /* engine_run() will not return but start pale over. */
@@ -191,6 +192,28 @@ static void release(struct run *run)
 	run->stage = stage_free(run->stage);
 }
 
+/* Could it have changed the stage? */
+static bool writes(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_WRITABLE ||
+		    (plan->ops[i].kind == OP_STAGED && !(plan->ops[i].flags & OP_RDONLY)))
+			return true;
+	return false;
+}
+
+static int record(struct run *run, struct err *err)
+{
+	struct stage_summary summary;
+	int r = stage_record(run->stage, run->id, &summary, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "what was staged is not recorded");
+	run->staged.is_known = true;
+	run->staged.changes = summary.n_changes;
+	return 0;
+}
+
 int run_stage_end(struct run *run, bool executed, struct err *err)
 {
 	int r = 0;
@@ -198,7 +221,8 @@ int run_stage_end(struct run *run, bool executed, struct err *err)
 	if (!run->stage)
 		return 0;
 	stage_leave(run->stage, run->id);
-	(void)executed;
+	if (executed && writes(run->plan))
+		r = record(run, err);
 	if (run->plan->staging) {
 		int ended = stage_end(run->stage, run->id, r < 0 ? NULL : err);
 
