@@ -65,6 +65,17 @@ struct stage *stage_free(struct stage *stage)
 	return NULL;
 }
 
+static struct stage *stage_new(const char *name)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+
+	if (!stage)
+		return NULL;
+	stage->dir_fd = stage->lock_fd = stage->mount_lock_fd = -1;
+	stage->name = strdup(name);
+	return stage->name ? stage : stage_free(stage);
+}
+
 static int add_root(struct stage *stage, const char *path)
 {
 	struct stage_root *roots = reallocarray(stage->roots, stage->n_roots + 1, sizeof(*roots));
@@ -204,9 +215,11 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 {
 	_cleanup_(fd_closep) int state = -1;
 	_cleanup_(fd_closep) int stages = -1;
-	_cleanup_(stage_freep) struct stage *stage = NULL;
+	_cleanup_(stage_freep) struct stage *stage = stage_new(name);
 	int r = check_name(name, err);
 
+	if (!stage)
+		return err_oom(err);
 	if (r < 0)
 		return r;
 	state = private_dir_open(state_dir, create, err);
@@ -215,13 +228,6 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 	stages = open_dir(state, STAGES, create, err);
 	if (stages < 0)
 		return stages;
-	stage = calloc(1, sizeof(*stage));
-	if (!stage)
-		return err_oom(err);
-	stage->dir_fd = stage->lock_fd = stage->mount_lock_fd = -1;
-	stage->name = strdup(name);
-	if (!stage->name)
-		return err_oom(err);
 	r = fill(stage, stages, create, err);
 	if (r < 0)
 		return r;
