@@ -203,6 +203,16 @@ static int copy_mount(int userns, int mntns, int root, struct err *err)
 	return mount < 0 ? err_sys(err, mount, "share the mount of another run") : mount;
 }
 
+/* A number that somebody else's process has by now is nobody's. */
+static bool is_ours(int pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
 /* -ESRCH: it is gone, or about to be. */
 static int join_holder(const struct holder *holder, struct err *err)
 {
@@ -211,7 +221,7 @@ static int join_holder(const struct holder *holder, struct err *err)
 	_cleanup_(fd_closep) int mntns = -1;
 	_cleanup_(fd_closep) int root = -1;
 
-	if (userns == -EACCES || userns == -EPERM)
+	if ((userns == -EACCES || userns == -EPERM) && is_ours(holder->pid))
 		return err_sys(err, userns, "look at the run of process %d", holder->pid);
 	if (userns < 0)
 		return -ESRCH;
@@ -312,11 +322,9 @@ int stage_enter(struct stage *stage, struct err *err)
 	r = stage_reload(stage, err);
 	if (r < 0)
 		return r;
-	r = stage_lock(stage, true, NULL);
+	r = stage_try_lock(stage, true, err);
 	stage->is_alone = r == 0;
-	if (r < 0 && r != -EBUSY)
-		return err_sys(err, r, "lock stage %s", stage->name);
-	return stage_lock(stage, false, err);
+	return r < 0 && r != -EBUSY ? r : stage_lock(stage, false, err);
 }
 
 /* 1: joined. 0: nobody has ROOT. -EAGAIN: somebody who was killed still does. */

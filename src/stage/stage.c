@@ -308,16 +308,23 @@ static int refuse_busy(struct stage *stage, bool exclusive, struct err *err)
 	return err_hint(err, -EBUSY, "wait until it has ended, or end it");
 }
 
-int stage_lock(struct stage *stage, bool exclusive, struct err *err)
+int stage_try_lock(struct stage *stage, bool exclusive, struct err *err)
 {
 	int r = open_lock(stage, err);
 
 	if (r < 0)
 		return r;
 	if (flock(stage->lock_fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? refuse_busy(stage, exclusive, err)
+		return errno == EWOULDBLOCK ? -EBUSY
 					    : err_sys(err, -errno, "lock stage %s", stage->name);
 	return exclusive ? stage_settle(stage, err) : 0;
+}
+
+int stage_lock(struct stage *stage, bool exclusive, struct err *err)
+{
+	int r = stage_try_lock(stage, exclusive, err);
+
+	return r == -EBUSY ? refuse_busy(stage, exclusive, err) : r;
 }
 
 /* Explicitly: a process that was just cloned may have a copy still. */

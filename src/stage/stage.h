@@ -73,6 +73,8 @@ int stage_size(const struct stage *stage, uint64_t *ret_bytes, struct err *err);
 /* Does not wait. The descriptor stays in the struct, until stage_unlock().
  * -EBUSY: err names the runs, or says that it is being changed. */
 int stage_lock(struct stage *stage, bool exclusive, struct err *err);
+/* The same; -EBUSY leaves err untouched, and looks for nobody. */
+int stage_try_lock(struct stage *stage, bool exclusive, struct err *err);
 void stage_unlock(struct stage *stage);
 
 /* With the lock held. Does everything that is changed from now on, on the filesystem

@@ -426,6 +426,23 @@ def case_a_filesystem_that_cannot_hold_it(p):
     box.remove()
 
 
+@only_root
+def case_a_mount_in_the_workspace(p):
+    box = Box(p, 'mount')
+    (box.ws / 'mnt').mkdir()
+    (box.ws / 'mnt/below').write_text('below\n')
+    give(p, box.ws)
+    subprocess.run(['mount', '-t', 'tmpfs', 'x', box.ws / 'mnt'], check=True)
+    r = box.sh('ls mnt')
+    ok(r.code == 125 and not r.booted and b'/mnt' in r.err, p, 'is refused', r)
+    r = box.sh('ls mnt 2>/dev/null; cat mnt/below 2>/dev/null; true', '--hide', str(box.ws / 'mnt'))
+    ok(r.code == 0 and r.rest == b'', p, 'unless it is hidden', r)
+    subprocess.run(['umount', box.ws / 'mnt'], check=True)
+    r = box.sh('ls mnt')
+    ok(r.code == 0 and r.rest == b'below\n', p, 'twin: or gone', r)
+    box.remove()
+
+
 def case_how_much_it_may_hold(p):
     box = Box(p, 'disk')
     r = box.sh('true', '--disk', '1m')
