@@ -204,6 +204,8 @@ int run_stage_begin(struct run *run, struct err *err)
 	if (r == 0)
 		r = join_or_clear(run, err);
 	if (r == 0)
+		r = stage_announce(run->stage, run->id, err);
+	if (r == 0)
 		r = stage_begin(run->stage, run->id, getpid(), run->t0, command, err);
 	if (r < 0)
 		return r;
@@ -255,12 +257,13 @@ int run_stage_end(struct run *run, bool executed, struct err *err)
 
 	if (!run->stage)
 		return 0;
-	stage_leave(run->stage, run->id);
-	if (executed && writes(run->plan))
-		r = record(run, err);
 	if (run->plan->staging) {
-		int ended = stage_end(run->stage, run->id, r < 0 ? NULL : err);
+		int ended;
 
+		stage_leave(run->stage, run->id);
+		if (executed && writes(run->plan))
+			r = record(run, err);
+		ended = stage_finish(run->stage, run->id, r < 0 ? NULL : err);
 		r = r < 0 ? r : ended;
 	}
 	release(run);
