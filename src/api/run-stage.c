@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/size.h"
+#include "stage/apply.h"
 #include "stage/live.h"
 #include "stage/mounts.h"
 #include "stage/record.h"
@@ -32,6 +33,24 @@ bool run_is_staged(const struct run *run)
 		if (plan->ops[i].kind == OP_STAGED)
 			return true;
 	return false;
+}
+
+/* Without a stage nothing depends on it, and what failed is only said. */
+int run_recover(struct run *run, struct err *err)
+{
+	const char *state = run->context.workspace.state_dir;
+	struct err failed = {0};
+	int r = state && !run->has_outer ? stage_recover(state, &run->recovered, &failed) : 0;
+
+	if (r == 0)
+		return 0;
+	err_wrap(&failed, r, "an interrupted apply or discard");
+	if (!run->plan->stage) {
+		run->staged.err = failed;
+		return 0;
+	}
+	*err = failed;
+	return r;
 }
 
 static int mounted(void *data, const int *fds, struct err *err)
