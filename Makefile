@@ -25,7 +25,7 @@ RUN_SRC  := $(filter-out %-zlib.c,$(wildcard $(RUN_LAYERS:%=src/%/*.c) src/cli/c
 LIB_SRC  := $(filter-out src/cli/%main.c,$(wildcard $(ALL_LAYERS:%=src/%/*.c)))
 API_SRC  := $(wildcard src/base/*.c src/config/*.c src/policy/*.c src/result/*.c src/api/pale*.c)
 UNIT_SRC := $(wildcard tests/unit/test-*.c tests/unit/*/test-*.c)
-HOST_SRC := $(wildcard tests/sim/test-*.c tests/live/test-*.c tests/cli/driver-*.c)
+HOST_SRC := $(wildcard tests/sim/test-*.c tests/live/test-*.c tests/*/driver-*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz-*.c)
 MAN_SRC  := $(wildcard man/*.scd)
 

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/tree-remove.h"
 #include "plan/plan.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -25,11 +26,6 @@ static const char *scratch_path(const struct plan *plan)
 		if (plan->ops[i].kind == OP_SCRATCH)
 			return plan->ops[i].dst;
 	return NULL;
-}
-
-static bool is_dots(const char *name)
-{
-	return str_eq(name, ".") || str_eq(name, "..");
 }
 
 /* Folders may have no permissions. Root needs none, and must not change those of
@@ -46,68 +42,9 @@ static int open_dir(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Remove the files of FD, and move its folders up into TOP: so a tree of any
- * depth needs neither stack nor descriptors. */
-static bool empty_into(int top, int fd, unsigned *serial)
-{
-	DIR *dir = fdopendir(fd);
-	struct dirent *entry;
-	bool all = true;
-
-	if (!dir) {
-		fd_close(fd);
-		return false;
-	}
-	if (geteuid() != 0)
-		(void)fchmod(dirfd(dir), 0700);
-	while ((entry = readdir(dir))) {
-		char name[32];
-
-		if (is_dots(entry->d_name) || unlinkat(dirfd(dir), entry->d_name, 0) == 0 ||
-		    unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR) == 0)
-			continue;
-		do {
-			snprintf(name, sizeof(name), ".%u", (*serial)++);
-		} while (faccessat(top, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-		all &= renameat(dirfd(dir), entry->d_name, top, name) == 0;
-	}
-	closedir(dir);
-	return all;
-}
-
-/* One pass over TOP. False when nothing more can be done. */
-static bool sweep(int top, unsigned *serial, bool *ret_empty)
-{
-	int copy = openat(top, ".", DIR_FLAGS);
-	DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
-	bool moved = false;
-	struct dirent *entry;
-
-	*ret_empty = dir != NULL;
-	while (dir && (entry = readdir(dir))) {
-		int fd;
-
-		if (is_dots(entry->d_name) || unlinkat(top, entry->d_name, 0) == 0)
-			continue;
-		fd = open_dir(top, entry->d_name);
-		if (fd >= 0 && empty_into(top, fd, serial))
-			moved |= unlinkat(top, entry->d_name, AT_REMOVEDIR) == 0;
-		*ret_empty = false;
-	}
-	if (dir)
-		closedir(dir);
-	return moved;
-}
-
 static void remove_locked(int parent, const char *name, int fd)
 {
-	unsigned serial = 0;
-	bool empty = false;
-
-	if (geteuid() != 0)
-		(void)fchmod(fd, 0700);
-	while (sweep(fd, &serial, &empty) && !empty)
-		;
+	(void)tree_empty(fd);
 	(void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/access.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/sys.h"
+
+enum { SYS_FCHMODAT2 = 452 };
+
+int fd_chmod(int fd, mode_t mode)
+{
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(fd)];
+	int r = sys_result(syscall(SYS_FCHMODAT2, fd, "", mode, AT_EMPTY_PATH));
+
+	if (r != -ENOSYS && r != -EINVAL && r != -EPERM)
+		return r;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return chmod(link, mode) < 0 ? -errno : 0;
+}
+
+int open_parent(int dirfd, const char *path, const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *parent = NULL;
+	int fd;
+
+	if (!*path)
+		return -EINVAL;
+	if (!slash) {
+		fd = path_open_nolink(dirfd, ".", O_PATH | O_DIRECTORY, 0);
+	} else {
+		parent = strndup(path, (size_t)(slash - path));
+		if (!parent)
+			return -ENOMEM;
+		fd = path_open_nolink(dirfd, parent, O_PATH | O_DIRECTORY, 0);
+	}
+	if (fd >= 0)
+		*ret_name = slash ? slash + 1 : path;
+	return fd;
+}
+
+static int remember(struct relaxed *relaxed, const char *path, const struct stat *st)
+{
+	struct relaxed_item *grown =
+		reallocarray(relaxed->items, relaxed->n + 1, sizeof(*relaxed->items));
+
+	if (!grown)
+		return -ENOMEM;
+	relaxed->items = grown;
+	grown[relaxed->n] = (struct relaxed_item){
+		.path = strdup(path), .ino = st->st_ino, .mode = st->st_mode & 07777};
+	if (!grown[relaxed->n].path)
+		return -ENOMEM;
+	relaxed->n++;
+	return 0;
+}
+
+/* The owner's permissions on the folder PATH, if it is ours and lacks some. */
+static int relax_one(struct relaxed *relaxed, int dirfd, const char *path)
+{
+	_cleanup_(fd_closep) int fd =
+		path_open_nolink(dirfd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 0700) == 0700)
+		return 0;
+	r = remember(relaxed, path, &st);
+	return r < 0 ? r : fd_chmod(fd, (st.st_mode & 07777) | 0700);
+}
+
+static int relax_path(struct relaxed *relaxed, int dirfd, const char *path)
+{
+	_cleanup_(freep) char *part = strdup(path);
+	int r;
+
+	if (!part)
+		return -ENOMEM;
+	r = relax_one(relaxed, dirfd, "");
+	for (char *slash = strchr(part, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		r = relax_one(relaxed, dirfd, part);
+		*slash = '/';
+	}
+	return r == 0 && *path ? relax_one(relaxed, dirfd, path) : r;
+}
+
+int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags)
+{
+	const char *what = *path ? path : ".";
+	int fd = path_open_nolink(dirfd, what, flags, 0), r;
+
+	if (fd != -EACCES || geteuid() == 0)
+		return fd;
+	r = relax_path(relaxed, dirfd, path);
+	return r < 0 ? r : path_open_nolink(dirfd, what, flags, 0);
+}
+
+int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, const char **ret_name)
+{
+	int fd = open_parent(dirfd, path, ret_name), r;
+	_cleanup_(freep) char *parent = NULL;
+	const char *slash = strrchr(path, '/');
+
+	if ((fd < 0 && fd != -EACCES) || geteuid() == 0)
+		return fd;
+	if (fd >= 0 && faccessat(fd, "", W_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
+		return fd;
+	fd_close(fd);
+	parent = slash ? strndup(path, (size_t)(slash - path)) : strdup("");
+	if (!parent)
+		return -ENOMEM;
+	r = relax_path(relaxed, dirfd, parent);
+	return r < 0 ? r : open_parent(dirfd, path, ret_name);
+}
+
+void relaxed_restore(struct relaxed *relaxed, int dirfd)
+{
+	while (relaxed->n > 0) {
+		struct relaxed_item *item = &relaxed->items[--relaxed->n];
+		_cleanup_(fd_closep) int fd = path_open_nolink(
+			dirfd, *item->path ? item->path : ".", O_PATH | O_NOFOLLOW, 0);
+		struct stat st;
+
+		/* Gone or another by now: there is nothing to be given back. */
+		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == item->ino)
+			fd_chmod(fd, item->mode);
+		free(item->path);
+	}
+	free(relaxed->items);
+	*relaxed = (struct relaxed){0};
+}
+
+int open_file(int dirfd, const char *name, ino_t ino)
+{
+	struct stat st;
+	int fd;
+
+	/* Look first: opening a device or a fifo has effects. */
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || (ino && st.st_ino != ino))
+		return -ESTALE;
+	do
+		fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	if (fd < 0 && errno == EACCES && st.st_uid == geteuid() && geteuid() != 0) {
+		_cleanup_(fd_closep) int path = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		char link[sizeof("/proc/self/fd/") + 3 * sizeof(path)];
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+		if (path < 0 || fd_chmod(path, (st.st_mode & 07777) | 0400) < 0)
+			return -EACCES;
+		fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		fd_chmod(path, st.st_mode & 07777);
+	}
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (ino && st.st_ino != ino)) {
+		fd_close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static bool is_dots(const char *name)
+{
+	return str_eq(name, ".") || str_eq(name, "..");
+}
+
+int dir_names(int fd, struct strv *ret)
+{
+	_cleanup_(freep) char *buf = malloc(32768);
+	int n, r;
+
+	if (!buf)
+		return -ENOMEM;
+	do {
+		n = sys_getdents(fd, buf, 32768);
+		if (n == -EINTR)
+			continue;
+		for (int at = 0; at < n;) {
+			const struct sys_dirent *entry = (const struct sys_dirent *)(buf + at);
+
+			r = is_dots(entry->name) ? 0 : strv_add(ret, entry->name);
+			if (r < 0)
+				return r;
+			at += entry->len;
+		}
+	} while (n > 0 || n == -EINTR);
+	/* One that was unlinked meanwhile has no entries. */
+	if (n < 0 && n != -ENOENT)
+		return n;
+	strv_sort_unique(ret);
+	return 0;
+}
+
+bool dir_is_empty(int fd)
+{
+	_cleanup_(strv_release) struct strv names = {0};
+
+	return dir_names(fd, &names) == 0 && names.len == 0;
+}
+
+int fd_xattr(int fd, const char *name, struct str *ret)
+{
+	char value[256];
+	ssize_t n = fgetxattr(fd, name, value, sizeof(value));
+
+	if (n < 0)
+		return errno == ENOTSUP || errno == EPERM ? -ENODATA : -errno;
+	str_truncate(ret, 0);
+	return str_append_bytes(ret, value, (size_t)n);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * access - files of our own layer, also where their permissions are in the way.
+ *
+ * A command can take the owner's permissions from what it leaves behind. Folders
+ * that are opened here get them back for as long as the struct lives.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct str;
+struct strv;
+
+struct relaxed {
+	struct relaxed_item {
+		char *path;
+		ino_t ino;
+		mode_t mode;
+	} *items;
+	size_t n;
+};
+
+/* path_open_nolink(), after giving ourselves what is needed on the way (and on PATH
+ * itself, if it is a folder and INSIDE says that it is to be written). */
+int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags);
+/* Write into the folder PATH, too. */
+int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path,
+			const char **ret_name);
+void relaxed_restore(struct relaxed *relaxed, int dirfd); /* and releases */
+
+/* The folder that holds PATH, O_PATH; *RET_NAME borrows from PATH. "" is refused
+ * (-EINVAL). */
+int open_parent(int dirfd, const char *path, const char **ret_name);
+/* A regular file for reading, which must be INO. -ESTALE: it is not. */
+int open_file(int dirfd, const char *name, ino_t ino);
+int dir_names(int fd, struct strv *ret); /* sorted; FD is at its beginning */
+bool dir_is_empty(int fd);               /* also when it cannot be told: false */
+int fd_chmod(int fd, mode_t mode);       /* also O_PATH; not of a link */
+
+/* Attribute NAME, at most MAX bytes; -ENODATA: it has none, or can have none. */
+int fd_xattr(int fd, const char *name, struct str *ret);

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/live.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "base/sys.h"
+#include "stage/access.h"
+#include "stage/stage.h"
+
+enum { RUNS_KEPT = 8192, LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
+
+/* What live/RUN says. */
+struct holder {
+	int pid;
+	int userns_fd, mntns_fd; /* numbers there */
+	uint64_t userns, mntns;  /* inodes */
+	int root_fd;             /* of the root in question; -1: it has none */
+	uint64_t dev, ino;
+};
+
+static void pause_a_little(void)
+{
+	usleep(PAUSE_US);
+}
+
+static int lock_wait(int fd)
+{
+	while (flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+void stage_mount_unlock(struct stage *stage)
+{
+	if (stage->mount_lock_fd >= 0)
+		(void)flock(stage->mount_lock_fd, LOCK_UN);
+	stage->mount_lock_fd = fd_close(stage->mount_lock_fd);
+}
+
+/* --- reading --- */
+
+/* N numbers, in one line. False: there are others, or fewer. */
+static bool take_numbers(const char *line, uint64_t *ret, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *end;
+
+		if (*line < '0' || *line > '9')
+			return false;
+		errno = 0;
+		ret[i] = strtoull(line, &end, 10);
+		if (errno || *end != (i + 1 < n ? ' ' : '\n'))
+			return false;
+		line = end + 1;
+	}
+	return true;
+}
+
+static int read_holder(const struct stage *stage, const char *run, unsigned root,
+		       struct holder *ret, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(freep) char *name = str_printf("live/%s", run);
+	const char *line;
+	uint64_t n[5];
+	int r;
+
+	if (!name)
+		return err_oom(err);
+	if (faccessat(stage->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return -ENOENT;
+	r = file_read(stage->dir_fd, name, LIVE_MAX, &text, err);
+	if (r < 0)
+		return r;
+	line = str_text(&text);
+	if (!take_numbers(line, n, 5))
+		return -EBADMSG; /* it had not mounted to the end, or has no more */
+	*ret = (struct holder){.pid = (int)n[0],
+			       .userns_fd = (int)n[1],
+			       .mntns_fd = (int)n[2],
+			       .userns = n[3],
+			       .mntns = n[4],
+			       .root_fd = -1};
+	while ((line = strchr(line, '\n')) && *++line)
+		if (take_numbers(line, n, 4) && n[0] == root) {
+			ret->root_fd = (int)n[1];
+			ret->dev = n[2];
+			ret->ino = n[3];
+		}
+	return 0;
+}
+
+/* FD of process PID, opened anew; it must be what was written down. */
+static int open_theirs(int pid, int fd, int flags, uint64_t dev, uint64_t ino)
+{
+	char path[64];
+	struct stat st;
+	int own;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	own = open(path, flags | O_CLOEXEC);
+	if (own < 0)
+		return -errno;
+	if (fstat(own, &st) < 0 || st.st_ino != ino || (dev && st.st_dev != dev)) {
+		fd_close(own);
+		return -ESTALE;
+	}
+	return own;
+}
+
+/* --- taking a copy --- */
+
+static int send_fd(int channel, int fd)
+{
+	char mark = 'm';
+	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
+	return sendmsg(channel, &msg, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+static int receive_fd(int channel)
+{
+	char mark;
+	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *cmsg;
+	int fd;
+
+	if (recvmsg(channel, &msg, MSG_CMSG_CLOEXEC) != 1)
+		return -ECHILD;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (!cmsg || cmsg->cmsg_type != SCM_RIGHTS)
+		return -ECHILD;
+	memcpy(&fd, CMSG_DATA(cmsg), sizeof(fd));
+	return fd;
+}
+
+/* In a child of its own: there is no way back out of a namespace. */
+static int copy_there(int userns, int mntns, int root, int channel)
+{
+	int mount;
+
+	if (setns(userns, CLONE_NEWUSER) < 0 || setns(mntns, CLONE_NEWNS) < 0)
+		return -errno;
+	mount = sys_open_tree(root, "", OPEN_TREE_CLONE | AT_EMPTY_PATH);
+	return mount < 0 ? mount : send_fd(channel, mount);
+}
+
+static int copy_mount(int userns, int mntns, int root, struct err *err)
+{
+	int pair[2], status = 0, mount;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, -errno, "socketpair");
+	pid = fork();
+	if (pid == 0)
+		_exit(-copy_there(userns, mntns, root, pair[1]) & 0xff);
+	fd_close(pair[1]);
+	mount = pid < 0 ? -errno : receive_fd(pair[0]);
+	fd_close(pair[0]);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (mount < 0 && WIFEXITED(status) && WEXITSTATUS(status))
+		mount = -WEXITSTATUS(status);
+	return mount < 0 ? err_sys(err, mount, "share the mount of another run") : mount;
+}
+
+/* A number that somebody else's process has by now is nobody's. */
+static bool is_ours(int pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* -ESRCH: it is gone, or about to be. */
+static int join_holder(const struct holder *holder, struct err *err)
+{
+	_cleanup_(fd_closep) int userns = open_theirs(holder->pid, holder->userns_fd, O_RDONLY, 0,
+						      holder->userns);
+	_cleanup_(fd_closep) int mntns = -1;
+	_cleanup_(fd_closep) int root = -1;
+
+	if ((userns == -EACCES || userns == -EPERM) && is_ours(holder->pid))
+		return err_sys(err, userns, "look at the run of process %d", holder->pid);
+	if (userns < 0)
+		return -ESRCH;
+	mntns = open_theirs(holder->pid, holder->mntns_fd, O_RDONLY, 0, holder->mntns);
+	root = open_theirs(holder->pid, holder->root_fd, O_PATH, holder->dev, holder->ino);
+	return mntns < 0 || root < 0 ? -ESRCH : copy_mount(userns, mntns, root, err);
+}
+
+/* --- what is left of killed runs --- */
+
+/* Does a process live in mount namespace MNTNS? One that is being killed has none. */
+static bool is_inhabited(uint64_t mntns)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char want[32], path[300], link[64];
+	bool found = false;
+
+	snprintf(want, sizeof(want), "mnt:[%" PRIu64 "]", mntns);
+	while (dir && !found && (entry = readdir(dir))) {
+		ssize_t n;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/ns/mnt", entry->d_name);
+		n = readlink(path, link, sizeof(link) - 1);
+		link[n < 0 ? 0 : n] = '\0';
+		found = str_eq(link, want);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static int list_live(const struct stage *stage, struct strv *ret, struct err *err)
+{
+	int fd = openat(stage->dir_fd, "live", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir) {
+		r = err_sys(err, -errno, "look for the runs of stage %s", stage->name);
+		fd_close(fd);
+		return r;
+	}
+	while (r == 0 && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			r = strv_add(ret, entry->d_name);
+	closedir(dir);
+	return r < 0 ? err_oom(err) : 0;
+}
+
+/* RUN was killed, and took along what it had started: that may take a moment. */
+static int bury(struct stage *stage, const char *run, struct err *err)
+{
+	uint64_t end = clock_mono_ns() + PATIENCE_MS * 1000000ull;
+	struct holder holder;
+	int r = read_holder(stage, run, 0, &holder, err);
+
+	while (r == 0 && is_inhabited(holder.mntns) && clock_mono_ns() < end)
+		pause_a_little();
+	return r < 0 && r != -EBADMSG && r != -ENOENT ? r : stage_finish(stage, run, err);
+}
+
+int stage_settle(struct stage *stage, struct err *err)
+{
+	_cleanup_(strv_release) struct strv runs = {0};
+	int r = list_live(stage, &runs, err);
+
+	for (size_t i = 0; i < runs.len && r == 0; i++)
+		r = bury(stage, runs.items[i], err);
+	return r;
+}
+
+/* --- the run's side --- */
+
+int stage_enter(struct stage *stage, struct err *err)
+{
+	int r;
+
+	stage->mount_lock_fd = openat(stage->dir_fd, "mount-lock",
+				      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	r = stage->mount_lock_fd < 0 ? -errno : lock_wait(stage->mount_lock_fd);
+	if (r < 0)
+		return err_sys(err, r, "lock stage %s", stage->name);
+	r = stage_reload(stage, err);
+	if (r < 0)
+		return r;
+	r = stage_try_lock(stage, true, err);
+	stage->is_alone = r == 0;
+	return r < 0 && r != -EBUSY ? r : stage_lock(stage, false, err);
+}
+
+/* 1: joined. 0: nobody has ROOT. -EAGAIN: somebody who was killed still does. */
+static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct err *err)
+{
+	_cleanup_(strv_release) struct strv runs = {0};
+	int r = list_live(stage, &runs, err);
+	bool dying = false;
+
+	for (size_t i = 0; i < runs.len && r == 0; i++) {
+		struct holder holder;
+
+		r = read_holder(stage, runs.items[i], root, &holder, err);
+		if (r == -EBADMSG || r == -ENOENT) {
+			r = stage_finish(stage, runs.items[i], err);
+			continue;
+		}
+		if (r < 0 || holder.root_fd < 0)
+			continue;
+		r = join_holder(&holder, err);
+		if (r >= 0) {
+			*ret_mount = r;
+			return 1;
+		}
+		if (r != -ESRCH)
+			return r;
+		r = 0;
+		if (is_inhabited(holder.mntns))
+			dying = true;
+		else
+			r = stage_finish(stage, runs.items[i], err);
+	}
+	return r < 0 ? r : dying ? -EAGAIN : 0;
+}
+
+int stage_join(struct stage *stage, unsigned root, int *ret_mount, struct err *err)
+{
+	uint64_t end = clock_mono_ns() + PATIENCE_MS * 1000000ull;
+	int r;
+
+	*ret_mount = -1;
+	if (stage->is_alone)
+		return 0;
+	while ((r = try_join(stage, root, ret_mount, err)) == -EAGAIN && clock_mono_ns() < end)
+		pause_a_little();
+	if (r != -EAGAIN)
+		return r < 0 ? r : 0;
+	err_set(err, ERR_SYSTEM, -EBUSY, "stage %s: a run was killed, but is not gone",
+		stage->name);
+	return err_hint(err, -EBUSY, "end its processes, or use another --stage");
+}
+
+/* What FDS are, for who wants to be sure that they are still there. */
+static int describe(const unsigned *roots, size_t n, const int *fds, struct str *out)
+{
+	struct stat st[2];
+	int r;
+
+	if (fstat(fds[0], &st[0]) < 0 || fstat(fds[1], &st[1]) < 0)
+		return -errno;
+	r = str_appendf(out, "%d %d %d %llu %llu\n", getpid(), fds[0], fds[1],
+			(unsigned long long)st[0].st_ino, (unsigned long long)st[1].st_ino);
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (fstat(fds[2 + i], &st[0]) < 0)
+			return -errno;
+		r = str_appendf(out, "%u %d %llu %llu\n", roots[i], fds[2 + i],
+				(unsigned long long)st[0].st_dev, (unsigned long long)st[0].st_ino);
+	}
+	return r;
+}
+
+static int open_live(struct stage *stage, const char *run_id, int flags)
+{
+	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
+	int fd;
+
+	if (!name)
+		return -ENOMEM;
+	fd = openat(stage->dir_fd, name, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int stage_announce(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_CREAT | O_TRUNC);
+
+	return fd < 0 ? err_sys(err, fd, "stage %s: write down the run", stage->name) : 0;
+}
+
+static int write_live(struct stage *stage, const char *run_id, const struct str *text)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_TRUNC);
+
+	return fd < 0 ? fd : fd_write_all(fd, text->data, text->len);
+}
+
+int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots, size_t n,
+		  const int *fds, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int r;
+
+	stage->held = calloc(n + 2, sizeof(*stage->held));
+	if (!stage->held) {
+		for (size_t i = 0; i < n + 2; i++)
+			fd_close(fds[i]);
+		return err_oom(err);
+	}
+	memcpy(stage->held, fds, (n + 2) * sizeof(*fds));
+	stage->held_len = n + 2;
+	r = describe(roots, n, fds, &text);
+	if (r == 0)
+		r = write_live(stage, run_id, &text);
+	if (r < 0)
+		return err_sys(err, r, "stage %s: write down what is mounted", stage->name);
+	stage_mount_unlock(stage);
+	return 0;
+}
+
+void stage_leave(struct stage *stage, const char *run_id)
+{
+	/* First the mount: who reads of none must find none. */
+	for (size_t i = 0; i < stage->held_len; i++)
+		fd_close(stage->held[i]);
+	free(stage->held);
+	stage->held = NULL;
+	stage->held_len = 0;
+	fd_close(open_live(stage, run_id, O_TRUNC));
+	stage_mount_unlock(stage);
+}
+
+static bool holds_nothing(const struct stage *stage)
+{
+	for (unsigned i = 0; i < stage->n_roots; i++) {
+		_cleanup_(fd_closep) int upper = -1;
+		_cleanup_(fd_closep) int dir = -1;
+
+		if (stage_upper(stage, i, &upper, NULL) < 0)
+			continue;
+		dir = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || !dir_is_empty(dir))
+			return false;
+	}
+	return true;
+}
+
+/* The mount lock first: who waits for it would take the other for that of an apply. */
+void stage_tidy(struct stage *stage)
+{
+	_cleanup_(fd_closep) int lock = openat(stage->dir_fd, "mount-lock",
+					       O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	struct stat st;
+
+	if (lock < 0 || fstatat(stage->dir_fd, "runs", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    st.st_size < RUNS_KEPT || flock(lock, LOCK_EX | LOCK_NB) < 0 || !holds_nothing(stage))
+		return;
+	if (stage_try_lock(stage, true, NULL) == 0)
+		(void)unlinkat(stage->dir_fd, "runs", 0);
+}
+
+int stage_finish(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
+	int r = name ? stage_end(stage, run_id, err) : err_oom(err);
+
+	/* Else the next one ends it. */
+	if (r == 0)
+		(void)unlinkat(stage->dir_fd, name, 0);
+	return r;
+}

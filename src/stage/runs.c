@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runs - who used the stage, and when.
+ *
+ * One line each, written by one write(2) at the end of the file, and ended by a
+ * checksum: a line that was torn by a crash is passed over, and with it nothing
+ * but itself.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "stage/stage.h"
+#include "stage/text.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+enum { RUNS_MAX = 64 << 20, SUM = 8 };
+
+int stage_boot_id(char ret_id[STAGE_BOOT_MAX], struct err *err)
+{
+	_cleanup_(fd_closep) int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, ret_id, STAGE_BOOT_MAX - 1);
+
+	if (n <= 0)
+		return err_sys(err, n < 0 ? -errno : -EIO, "read " BOOT_ID);
+	ret_id[n] = '\0';
+	ret_id[strcspn(ret_id, "\n")] = '\0';
+	return 0;
+}
+
+static void checksum(const char *text, size_t len, char ret_sum[SUM + 1])
+{
+	uint32_t sum = 2166136261u;
+
+	/* FNV-1a: against accidents, nobody else writes there. */
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ (unsigned char)text[i]) * 16777619u;
+	snprintf(ret_sum, SUM + 1, "%08" PRIx32, sum);
+}
+
+static int append(struct stage *stage, struct str *line, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = openat(
+		stage->dir_fd, "runs", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char sum[SUM + 1], last = '\n';
+	off_t end;
+	int r;
+
+	if (fd < 0)
+		return err_sys(err, -errno, "open the runs of stage %s", stage->name);
+	/* A line must not become part of one that was torn. */
+	end = lseek(fd, 0, SEEK_END);
+	if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
+		(void)fd_write_all(fd, "\n", 1);
+	checksum(line->data, line->len, sum);
+	if (str_appendf(line, " %s\n", sum) < 0)
+		return err_oom(err);
+	r = fd_write_all(fd, line->data, line->len);
+	return r < 0 ? err_sys(err, r, "write to the runs of stage %s", stage->name) : 0;
+}
+
+int stage_begin(struct stage *stage, const char *run_id, pid_t pid, struct timespec t0,
+		const char *command, struct err *err)
+{
+	_cleanup_(str_release) struct str line = {0};
+	char boot[STAGE_BOOT_MAX];
+	int r = stage_boot_id(boot, err);
+
+	if (r < 0)
+		return r;
+	r = str_appendf(&line, "begin %s %d %lld.%09ld %s ", run_id, pid, (long long)t0.tv_sec,
+			t0.tv_nsec, boot);
+	if (r == 0)
+		r = stage_text_put(&line, command && *command ? command : "-");
+	return r < 0 ? err_oom(err) : append(stage, &line, err);
+}
+
+int stage_end(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(str_release) struct str line = {0};
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (str_appendf(&line, "end %s %lld.%09ld", run_id, (long long)now.tv_sec, now.tv_nsec) < 0)
+		return err_oom(err);
+	return append(stage, &line, err);
+}
+
+static bool take_time(const char *text, struct timespec *ret)
+{
+	char *end;
+
+	ret->tv_sec = strtoll(text, &end, 10);
+	if (end == text || *end != '.')
+		return false;
+	ret->tv_nsec = strtol(end + 1, &end, 10);
+	return *end == '\0' && ret->tv_nsec >= 0 && ret->tv_nsec < 1000000000;
+}
+
+struct list {
+	struct stage_run *items;
+	size_t len, cap;
+};
+
+static int take_begin(struct list *list, char *words[6])
+{
+	struct stage_run run = {.pid = (pid_t)strtol(words[2], NULL, 10)};
+
+	if (!take_time(words[3], &run.t0) || strlen(words[1]) >= sizeof(run.id) ||
+	    strlen(words[4]) >= sizeof(run.boot) || !stage_text_take(words[5]))
+		return 0;
+	if (list->len == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 64;
+		struct stage_run *grown = reallocarray(list->items, cap, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		list->items = grown;
+		list->cap = cap;
+	}
+	memcpy(run.id, words[1], strlen(words[1]) + 1);
+	memcpy(run.boot, words[4], strlen(words[4]) + 1);
+	run.command = strdup(words[5]);
+	if (!run.command)
+		return -ENOMEM;
+	list->items[list->len++] = run;
+	return 0;
+}
+
+/* Most runs end soon after they began. */
+static void take_end(struct list *list, char *words[3])
+{
+	for (size_t i = list->len; i-- > 0;)
+		if (str_eq(list->items[i].id, words[1])) {
+			list->items[i].is_ended |= take_time(words[2], &list->items[i].ended);
+			return;
+		}
+}
+
+static int take_line(struct list *list, char *line)
+{
+	size_t len = strlen(line), n = 0;
+	char *words[7], *next = NULL;
+	char sum[SUM + 1];
+
+	if (len < SUM + 2 || line[len - SUM - 1] != ' ')
+		return 0;
+	checksum(line, len - SUM - 1, sum);
+	if (!str_eq(sum, line + len - SUM))
+		return 0;
+	for (char *word = strtok_r(line, " ", &next); word && n < array_len(words);
+	     word = strtok_r(NULL, " ", &next))
+		words[n++] = word;
+	if (n == 7 && str_eq(words[0], "begin"))
+		return take_begin(list, words);
+	if (n == 4 && str_eq(words[0], "end"))
+		take_end(list, words);
+	return 0;
+}
+
+int stage_runs(const struct stage *stage, struct stage_run **ret, size_t *ret_n, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct list list = {0};
+	char *line, *next = NULL;
+	int r = 0;
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (faccessat(stage->dir_fd, "runs", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return 0;
+	r = file_read(stage->dir_fd, "runs", RUNS_MAX, &text, err);
+	if (r < 0)
+		return r;
+	line = text.data ? strtok_r(text.data, "\n", &next) : NULL;
+	for (; line && r == 0; line = strtok_r(NULL, "\n", &next))
+		r = take_line(&list, line);
+	if (r < 0) {
+		stage_runs_free(list.items, list.len);
+		return err_oom(err);
+	}
+	*ret = list.items;
+	*ret_n = list.len;
+	return 0;
+}
+
+void stage_runs_free(struct stage_run *runs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(runs[i].command);
+	free(runs);
+}
