@@ -68,6 +68,8 @@ static int read_holder(const struct stage *stage, const char *run, unsigned root
 
 	if (!name)
 		return err_oom(err);
+	if (faccessat(stage->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return -ENOENT;
 	r = file_read(stage->dir_fd, name, LIVE_MAX, &text, err);
 	if (r < 0)
 		return r;

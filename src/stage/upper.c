@@ -44,6 +44,8 @@ bool upper_is_copied(int dirfd, const char *name)
 {
 	_cleanup_(fd_closep) int fd = open_file(dirfd, name, 0);
 
+	if (fd == -ESTALE)
+		fd = path_open_nolink(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
 	return fd >= 0 && fgetxattr(fd, XATTR_ORIGIN, NULL, 0) >= 0;
 }
 
@@ -68,12 +70,11 @@ int upper_read(int dirfd, const char *name, enum upper_mark dir_mark, struct nod
 /* A folder that is to be visited: of the upper layer, or only of the base. */
 struct frame {
 	char *path;
-	char *by; /* of the base only: the entry that hides it */
+	char *by; /* the entry that hides what the base has here; NULL: none */
+	struct node by_node;
 	unsigned depth;
 	bool is_gone;
-	bool is_hidden;   /* nothing of the base is seen below it */
-	bool has_base;    /* the base has a folder there */
-	bool is_readable; /* of the base */
+	bool has_base; /* the base has a folder there */
 };
 
 struct walk {
@@ -138,25 +139,35 @@ static char *join(const char *dir, const char *name)
 	return *dir ? path_join(dir, name) : strdup(name);
 }
 
-/* Something of the base that is not seen any more. */
-static int visit_gone(struct walk *w, const char *path, const struct node *node, const char *by,
-		      unsigned depth)
+static int tell_gone(struct walk *w, const struct frame *frame, const char *path,
+		     const struct node *node, bool is_unreadable)
 {
-	bool stop = node->type == NODE_DIR && too_deep(path, depth);
-	int r;
+	struct upper_gone gone = {.path = path,
+				  .base = node,
+				  .by = frame->by,
+				  .by_node = &frame->by_node,
+				  .is_unreadable = is_unreadable};
 
-	r = w->visitor->gone ? w->visitor->gone(w->visitor->data, path, node, by, stop) : 0;
+	return w->visitor->gone ? w->visitor->gone(w->visitor->data, &gone) : 0;
+}
+
+static int visit_gone(struct walk *w, const struct frame *frame, const char *path,
+		      const struct node *node)
+{
+	bool stop = node->type == NODE_DIR && too_deep(path, frame->depth);
+	int r = tell_gone(w, frame, path, node, stop);
+
 	if (r < 0 || node->type != NODE_DIR || stop)
 		return r;
 	return push(w, &(struct frame){.path = (char *)path,
-				       .by = (char *)by,
-				       .depth = depth + 1,
+				       .by = frame->by,
+				       .by_node = frame->by_node,
+				       .depth = frame->depth + 1,
 				       .is_gone = true});
 }
 
 /* Every entry of the base's folder FD that is not in EXCEPT. */
-static int visit_rest(struct walk *w, int fd, const char *dir, const struct strv *except,
-		      const char *by, unsigned depth)
+static int visit_rest(struct walk *w, const struct frame *frame, int fd, const struct strv *except)
 {
 	_cleanup_(strv_release) struct strv names = {0};
 	size_t seen = 0;
@@ -172,11 +183,11 @@ static int visit_rest(struct walk *w, int fd, const char *dir, const struct strv
 		if (except && seen < except->len && str_eq(except->items[seen], names.items[i]))
 			continue;
 		r = node_read(fd, names.items[i], &node);
-		path = join(dir, names.items[i]);
+		path = join(frame->path, names.items[i]);
 		if (r == 0 && !path)
 			r = -ENOMEM;
 		if (r == 0 && node.type != NODE_ABSENT)
-			r = visit_gone(w, path, &node, by, depth);
+			r = visit_gone(w, frame, path, &node);
 	}
 	return r;
 }
@@ -190,24 +201,41 @@ static int visit_gone_dir(struct walk *w, const struct frame *frame)
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* replaced meanwhile: apply will see that */
 	if (fd == -EACCES)
-		return w->visitor->gone ? w->visitor->gone(w->visitor->data, frame->path, &node,
-							   frame->by, true)
-					: 0;
+		return tell_gone(w, frame, frame->path, &node, true);
 	if (fd < 0)
 		return err_sys(w->err, fd, "list %s", frame->path);
-	return visit_rest(w, fd, frame->path, NULL, frame->by, frame->depth);
+	return visit_rest(w, frame, fd, NULL);
 }
 
 static int descend(struct walk *w, const struct upper_entry *entry, const struct frame *parent)
 {
 	bool both = entry->base->type == NODE_DIR;
+	struct frame frame = {.path = (char *)entry->path,
+			      .by = parent->by,
+			      .by_node = parent->by_node,
+			      .depth = parent->depth + 1,
+			      .has_base = both};
 
 	if (entry->is_too_deep)
 		return 0;
-	return push(w, &(struct frame){.path = (char *)entry->path,
-				       .depth = parent->depth + 1,
-				       .is_hidden = parent->is_hidden || entry->is_opaque || !both,
-				       .has_base = both});
+	if (!frame.by && (entry->is_opaque || !both)) {
+		frame.by = frame.path;
+		frame.by_node = *entry->upper;
+	}
+	return push(w, &frame);
+}
+
+/* A whiteout, or a file, where the base has a folder. */
+static int cover(struct walk *w, const struct upper_entry *entry, unsigned depth)
+{
+	struct frame frame = {.path = (char *)entry->path,
+			      .by = (char *)entry->path,
+			      .by_node = *entry->upper,
+			      .depth = depth + 1,
+			      .is_gone = true};
+
+	frame.by_node.target = NULL;
+	return push(w, &frame);
 }
 
 static int visit_entry(struct walk *w, const struct frame *frame, int upper, enum upper_mark mark,
@@ -244,14 +272,7 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 		return r;
 	if (un.type == NODE_DIR)
 		return descend(w, &entry, frame);
-	if (bn.type == NODE_DIR && un.type != NODE_WHITEOUT)
-		return push(w, &(struct frame){.path = path,
-					       .by = path,
-					       .depth = frame->depth + 1,
-					       .is_gone = true});
-	return bn.type != NODE_ABSENT && un.type == NODE_WHITEOUT
-		       ? visit_gone(w, path, &bn, path, frame->depth)
-		       : 0;
+	return bn.type == NODE_DIR ? cover(w, &entry, frame->depth) : 0;
 }
 
 static int visit_dir(struct walk *w, const struct frame *frame)
@@ -283,8 +304,13 @@ static int visit_dir(struct walk *w, const struct frame *frame)
 		return err_sys(w->err, r, "list the staged %s", frame->path);
 	for (size_t i = 0; i < names.len && r == 0; i++)
 		r = visit_entry(w, frame, upper, mark, base, names.items[i]);
-	if (r == 0 && frame->is_hidden && base >= 0)
-		r = visit_rest(w, base, frame->path, &names, frame->path, frame->depth);
+	if (r == 0 && frame->by && base >= 0)
+		r = visit_rest(w, frame, base, &names);
+	if (r == -EBADF) { /* searched, not listed */
+		struct node node = {.type = NODE_DIR};
+
+		return tell_gone(w, frame, frame->path, &node, true);
+	}
 	return r;
 }
 
@@ -317,9 +343,11 @@ static int visit_root(struct walk *w)
 		return err_sys(w->err, r, "look at the stage");
 	entry.is_opaque = fd >= 0 && upper_mark(fd) == UPPER_OPAQUE;
 	r = w->visitor->entry ? w->visitor->entry(w->visitor->data, &entry) : 0;
-	return r < 0 ? r : push(w, &(struct frame){.path = (char *)"",
-						   .is_hidden = entry.is_opaque,
-						   .has_base = true});
+	return r < 0 ? r
+		     : push(w, &(struct frame){.path = (char *)"",
+					       .by = entry.is_opaque ? (char *)"" : NULL,
+					       .by_node = un,
+					       .has_base = true});
 }
 
 int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct relaxed *relaxed,
@@ -328,16 +356,6 @@ int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct 
 	_cleanup_(walk_release) struct walk w = {
 		.upper = upper, .base = base, .visitor = visitor, .relaxed = relaxed, .err = err};
 	int r = visit_root(&w);
-
-	return r < 0 ? r : run(&w);
-}
-
-int base_walk(int base, const char *path, const struct upper_visitor *visitor, struct err *err)
-{
-	_cleanup_(walk_release) struct walk w = {
-		.upper = -1, .base = base, .visitor = visitor, .err = err};
-	int r = push(&w, &(struct frame){
-				 .path = (char *)path, .by = (char *)path, .is_gone = true});
 
 	return r < 0 ? r : run(&w);
 }

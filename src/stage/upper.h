@@ -30,31 +30,36 @@ enum upper_mark {
 /* An entry, and what the base has of the same name. */
 struct upper_entry {
 	const char *path;                /* "" is the root */
-	const struct node *upper, *base; /* base NODE_ABSENT: or hidden by nothing */
+	const struct node *upper, *base; /* the base's also when it is not seen any more */
 	int upper_dir, base_dir;         /* that hold it; -1: the base has none */
 	const char *name;                /* in these; "" for the root */
 	bool is_opaque;                  /* a folder with its own mark */
 	bool is_too_deep;                /* what is below is not walked */
 };
 
+/* Something of the base that is not seen any more, because of an entry above it. */
+struct upper_gone {
+	const char *path;
+	const struct node *base;
+	const char *by;               /* the entry's path */
+	const struct node *by_node;   /* and itself, without a target */
+	bool is_unreadable;           /* a folder: what is below is not known */
+};
+
 struct upper_visitor {
 	/* Every entry of the upper layer, whiteouts too; a folder before its entries. */
 	int (*entry)(void *data, const struct upper_entry *entry);
-	/* Of the base, what the entry at BY hides without having one of that name. */
-	int (*gone)(void *data, const char *path, const struct node *base, const char *by,
-		    bool is_unreadable);
+	int (*gone)(void *data, const struct upper_gone *gone);
 	void *data;
 };
 
 /* An answer below 0 of a visitor ends the walk and is returned. -E2BIG: too much. */
 int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct relaxed *relaxed,
 	       struct err *err);
-/* Everything of the base below PATH, which is a folder of it. */
-int base_walk(int base, const char *path, const struct upper_visitor *visitor, struct err *err);
 
 enum upper_mark upper_mark(int dir_fd);
 int upper_set_opaque(int dir_fd, bool opaque);
-/* Was it copied from the base? For files; others do not say. */
+/* Was it copied from the base? For files and folders; others do not say. */
 bool upper_is_copied(int dirfd, const char *name);
 int upper_make_whiteout(int dirfd, const char *name); /* -EEXIST */
 /* As node_read(), with whiteouts of both kinds as such. */

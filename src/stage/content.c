@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/content.h"
+
+#include <errno.h>
+#include <linux/fs.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/str.h"
+
+enum { BLOCK = 128 * 1024, XATTR_MAX = 65536 };
+
+/* BLOCK bytes unless the file ends; or -errno. */
+static ssize_t read_block(int fd, char *buf, off_t at)
+{
+	size_t have = 0;
+
+	while (have < BLOCK) {
+		ssize_t n = pread(fd, buf + have, BLOCK - have, at + (off_t)have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}
+
+/* Where both have nothing but holes, from AT on. */
+static off_t skip_holes(int a, int b, off_t at, off_t size)
+{
+	off_t x = lseek(a, at, SEEK_DATA), y;
+
+	if (x < 0)
+		x = errno == ENXIO ? size : at;
+	y = lseek(b, at, SEEK_DATA);
+	if (y < 0)
+		y = errno == ENXIO ? size : at;
+	x = x < y ? x : y;
+	return x - x % BLOCK > at ? x - x % BLOCK : at;
+}
+
+int content_equal(int a, int b)
+{
+	_cleanup_(freep) char *buf = malloc((size_t)BLOCK * 2);
+	struct stat x, y;
+
+	if (!buf)
+		return -ENOMEM;
+	if (fstat(a, &x) < 0 || fstat(b, &y) < 0)
+		return -errno;
+	if (x.st_size != y.st_size)
+		return 0;
+	for (off_t at = 0; at < x.st_size; at += BLOCK) {
+		ssize_t n, m;
+
+		at = skip_holes(a, b, at, x.st_size);
+		n = read_block(a, buf, at);
+		m = n < 0 ? n : read_block(b, buf + BLOCK, at);
+		if (m < 0)
+			return (int)m;
+		if (n != m || memcmp(buf, buf + BLOCK, (size_t)n) != 0)
+			return 0;
+		if (n < BLOCK)
+			break;
+	}
+	return 1;
+}
+
+int content_digest(int fd, char hex[SHA256_HEX])
+{
+	_cleanup_(freep) char *buf = malloc(BLOCK);
+	struct sha256 hash;
+
+	if (!buf)
+		return -ENOMEM;
+	sha256_init(&hash);
+	for (off_t at = 0;; at += BLOCK) {
+		ssize_t n = read_block(fd, buf, at);
+
+		if (n < 0)
+			return (int)n;
+		sha256_add(&hash, buf, (size_t)n);
+		if (n < BLOCK)
+			break;
+	}
+	sha256_end_hex(&hash, hex);
+	return 0;
+}
+
+static int write_at(int fd, const char *data, size_t len, off_t at)
+{
+	while (len > 0) {
+		ssize_t n = pwrite(fd, data, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* The bytes from AT to END, which are no hole. */
+static int copy_range(int from, int to, off_t at, off_t end, char **buf)
+{
+	while (at < end) {
+		off_t in = at, out = at;
+		ssize_t n = copy_file_range(from, &in, to, &out, (size_t)(end - at), 0);
+		size_t len;
+
+		if (n > 0) {
+			at += n;
+			continue;
+		}
+		if (n < 0 && (errno == EINTR || errno == ENOSPC || errno == EIO || errno == EDQUOT)) {
+			if (errno != EINTR)
+				return -errno;
+			continue;
+		}
+		/* Not between these two: by hand. */
+		if (!*buf)
+			*buf = malloc(BLOCK);
+		if (!*buf)
+			return -ENOMEM;
+		n = read_block(from, *buf, at);
+		if (n <= 0)
+			return (int)n; /* shorter than it was */
+		len = n < end - at ? (size_t)n : (size_t)(end - at);
+		n = write_at(to, *buf, len, at);
+		if (n < 0)
+			return (int)n;
+		at += (off_t)len;
+	}
+	return 0;
+}
+
+int content_copy(int from, int to)
+{
+	_cleanup_(freep) char *buf = NULL;
+	struct stat st;
+	int r = 0;
+
+	if (fstat(from, &st) < 0)
+		return -errno;
+	if (st.st_size == 0 || ioctl(to, FICLONE, from) == 0)
+		return 0;
+	if (ftruncate(to, st.st_size) < 0)
+		return -errno;
+	/* The usual file has no hole: no need to ask. */
+	if (st.st_blocks * 512 >= st.st_size)
+		return copy_range(from, to, 0, st.st_size, &buf);
+	for (off_t at = 0; at < st.st_size && r == 0;) {
+		off_t data = lseek(from, at, SEEK_DATA), hole;
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		if (data < 0)
+			data = at;
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole < 0)
+			hole = st.st_size;
+		r = copy_range(from, to, data, hole, &buf);
+		at = hole;
+	}
+	return r;
+}
+
+static bool is_users(const char *name)
+{
+	return str_starts(name, "user.") && !str_starts(name, "user.overlay.");
+}
+
+/* All names, each with its NUL; 0: none. */
+static ssize_t list_xattrs(int fd, char **ret)
+{
+	ssize_t n = flistxattr(fd, NULL, 0);
+
+	if (n <= 0)
+		return n < 0 && errno != ENOTSUP ? -errno : 0;
+	*ret = malloc(XATTR_MAX);
+	if (!*ret)
+		return -ENOMEM;
+	n = flistxattr(fd, *ret, XATTR_MAX);
+	return n < 0 ? -errno : n;
+}
+
+int content_copy_xattrs(int from, int to)
+{
+	_cleanup_(freep) char *names = NULL, *value = NULL;
+	ssize_t n = list_xattrs(from, &names);
+
+	if (n <= 0)
+		return (int)n;
+	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+		ssize_t len;
+
+		if (!is_users(name))
+			continue;
+		if (!value)
+			value = malloc(XATTR_MAX);
+		if (!value)
+			return -ENOMEM;
+		len = fgetxattr(from, name, value, XATTR_MAX);
+		if (len < 0)
+			return errno == ENODATA ? 0 : -errno;
+		if (fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP)
+			return -errno;
+	}
+	return 0;
+}
+
+int content_has_privileged(int fd)
+{
+	_cleanup_(freep) char *names = NULL;
+	ssize_t n = list_xattrs(fd, &names);
+
+	for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1)
+		if (str_eq(name, "security.capability") || str_starts(name, "trusted."))
+			return 1;
+	return n < 0 ? (int)n : 0;
+}
+
+int content_read(int fd, size_t max, struct str *ret)
+{
+	str_truncate(ret, 0);
+	return fd_read_all(fd, max, ret);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* content - bytes of regular files: equal, digested, copied. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+struct node;
+struct str;
+
+/* 1: the same bytes; 0: not; or -errno. Reads until the first difference. */
+int content_equal(int a, int b);
+int content_digest(int fd, char hex[SHA256_HEX]);
+/* All of FROM into the empty TO: shared where the file system can, holes kept. */
+int content_copy(int from, int to);
+/* The user's own attributes; those of the overlay and all privileged ones stay
+ * behind. A TO that can hold none is no error. */
+int content_copy_xattrs(int from, int to);
+/* 1: FD has attributes that are never copied; 0: none. */
+int content_has_privileged(int fd);
+/* At most MAX bytes, else -EFBIG. Replaces *RET. */
+int content_read(int fd, size_t max, struct str *ret);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/judge.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "stage/access.h"
+#include "stage/content.h"
+#include "stage/stage.h"
+
+int judge_init(struct judge *judge, const struct stage *stage, struct err *err)
+{
+	int r;
+
+	*judge = (struct judge){.stage = stage};
+	r = index_load(stage, &judge->index, err);
+	if (r == 0)
+		r = stage_runs(stage, &judge->runs, &judge->n_runs, err);
+	if (r < 0)
+		judge_release(judge);
+	return r;
+}
+
+void judge_release(struct judge *judge)
+{
+	index_free(judge->index);
+	stage_runs_free(judge->runs, judge->n_runs);
+	*judge = (struct judge){0};
+}
+
+/* The earliest beginning of a run that was alive at some time from FROM to TO. */
+static bool earliest(const struct judge *judge, struct timespec from, struct timespec to,
+		     struct timespec *ret)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < judge->n_runs; i++) {
+		const struct stage_run *run = &judge->runs[i];
+
+		if (timespec_compare(run->t0, to) > 0 ||
+		    (run->is_ended && timespec_compare(run->ended, from) < 0))
+			continue;
+		if (!found || timespec_compare(run->t0, *ret) < 0)
+			*ret = run->t0;
+		found = true;
+	}
+	return found;
+}
+
+struct timespec judge_t0(const struct judge *judge, unsigned root, const char *path,
+			 const struct node *upper)
+{
+	static const struct timespec never = {.tv_sec = INT64_MAX}, zero = {0};
+	const struct index_entry *known = index_find(judge->index, root, path);
+	struct timespec t0;
+
+	if (known)
+		return known->t0;
+	/* Whiteouts are links to one node, whose birth says nothing: it was made after
+	 * the last record. */
+	if (upper->type == NODE_WHITEOUT) {
+		if (earliest(judge, judge->index->since, never, &t0))
+			return t0;
+	} else if (upper->btime.tv_sec && earliest(judge, upper->btime, upper->btime, &t0)) {
+		return t0;
+	}
+	return earliest(judge, zero, never, &t0) ? t0 : judge->stage->created;
+}
+
+static bool is_later(const struct node *node, struct timespec t0)
+{
+	return timespec_compare(node->ctime, t0) > 0;
+}
+
+bool judge_gone(const struct node *base, struct timespec t0)
+{
+	return is_later(base, t0);
+}
+
+static bool has_digest(const struct upper_entry *entry, const char *digest)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	char now[SHA256_HEX];
+
+	if (!digest[0] || entry->base->size > INDEX_DIGEST_MAX)
+		return false;
+	fd = open_file(entry->base_dir, entry->name, entry->base->ino);
+	return fd >= 0 && content_digest(fd, now) == 0 && str_eq(now, digest);
+}
+
+static bool is_as_recorded(const struct index_entry *known, const struct upper_entry *entry)
+{
+	const struct node *base = entry->base;
+
+	if (node_is_same(base, &known->base))
+		return true;
+	if (base->type != known->base.type)
+		return false;
+	switch (base->type) {
+	case NODE_ABSENT:
+		return true;
+	case NODE_DIR:
+		return base->mode == known->base.mode;
+	case NODE_LINK:
+		return str_eq(base->target, known->base.target);
+	case NODE_FILE:
+		return base->mode == known->base.mode && has_digest(entry, known->digest);
+	case NODE_FIFO:
+	case NODE_SOCKET:
+	case NODE_DEVICE:
+	case NODE_WHITEOUT:
+		return false;
+	}
+	return false;
+}
+
+static bool both_folders(const struct upper_entry *entry)
+{
+	return entry->upper->type == NODE_DIR && entry->base->type == NODE_DIR;
+}
+
+bool judge_mode_is_hosts(const struct judge *judge, unsigned root, const struct upper_entry *entry)
+{
+	const struct index_entry *known = index_find(judge->index, root, entry->path);
+
+	return known && both_folders(entry) && !known->is_conflict &&
+	       known->base.type == NODE_DIR && entry->upper->mode == known->base.mode;
+}
+
+/* Copied from the base, which has none of that name now: deleted on the host, if it was
+ * not renamed by the command. Folders cannot be renamed inside; and a deletion on
+ * the host changes the folder that it was in. */
+static bool was_there(const struct upper_entry *entry, struct timespec t0)
+{
+	_cleanup_(node_release) struct node dir = {0};
+
+	if (entry->base_dir < 0 || !upper_is_copied(entry->upper_dir, entry->name))
+		return false;
+	if (entry->upper->type == NODE_DIR)
+		return true;
+	return node_read(entry->base_dir, "", &dir) == 0 && is_later(&dir, t0);
+}
+
+bool judge_entry(const struct judge *judge, unsigned root, const struct upper_entry *entry)
+{
+	const struct index_entry *known = index_find(judge->index, root, entry->path);
+	struct timespec t0;
+
+	if (known && known->is_conflict)
+		return true;
+	if (known)
+		return !is_as_recorded(known, entry);
+	t0 = judge_t0(judge, root, entry->path, entry->upper);
+	switch (entry->base->type) {
+	case NODE_ABSENT:
+		return was_there(entry, t0);
+	case NODE_DIR:
+		/* Its time moves with every entry, and these are judged by themselves. */
+		return both_folders(entry) && entry->upper->mode != entry->base->mode &&
+		       is_later(entry->base, t0);
+	case NODE_FILE:
+	case NODE_LINK:
+	case NODE_FIFO:
+	case NODE_SOCKET:
+	case NODE_DEVICE:
+	case NODE_WHITEOUT:
+		return is_later(entry->base, t0);
+	}
+	return true;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/mark.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "config/workspace.h"
+#include "plan/protected.h"
+#include "stage/changes.h"
+#include "stage/stage.h"
+
+struct marker {
+	const struct stage *stage;
+	struct protection protection;
+	bool has_protection;
+};
+
+/* What runs later on the host. FOLDER/: anything below a folder of that name
+ * (components in a row), *SUFFIX: an executable file, else the last component. Case
+ * does not count: some file systems do not know it. */
+static const struct runs_later {
+	const char *names, *why;
+} runs_later[] = {
+	{".git/hooks/ .githooks/ .husky/", "a git hook"},
+	{".git/config .git/config.worktree .git/info/attributes .gitattributes .gitmodules",
+	 "git may execute what it names"},
+	{".github/workflows/ .github/actions/ .gitea/workflows/ .forgejo/workflows/ .circleci/ "
+	 ".buildkite/ .gitlab-ci.yml .travis.yml .drone.yml .woodpecker.yml appveyor.yml "
+	 "azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .cirrus.yml",
+	 "run by CI"},
+	{".pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.yml", "run by git hooks"},
+	{"makefile gnumakefile bsdmakefile cmakelists.txt configure configure.ac meson.build "
+	 "build.ninja sconstruct wscript build build.bazel workspace module.bazel justfile "
+	 "taskfile.yml rakefile gemfile build.rs cargo.toml build.gradle build.gradle.kts "
+	 "settings.gradle settings.gradle.kts gradlew mvnw pom.xml build.xml build.sbt mix.exs "
+	 "build.zig setup.py setup.cfg pyproject.toml conftest.py noxfile.py tox.ini "
+	 "package.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs gulpfile.js gruntfile.js "
+	 "dockerfile containerfile docker-compose.yml docker-compose.yaml compose.yml "
+	 "compose.yaml vagrantfile flake.nix shell.nix default.nix .tool-versions mise.toml "
+	 ".mise.toml .cargo/",
+	 "run by a build"},
+	{".gdbinit .lldbinit .exrc .vimrc .nvimrc .nvim.lua .dir-locals.el .tmux.conf "
+	 "sitecustomize.py usercustomize.py .pythonrc .irbrc .pryrc .ssh/ .devcontainer/ .zed/ "
+	 ".fleet/",
+	 "run by a program that is started here"},
+	{"*.sh *.bash *.zsh *.fish *.py *.pl *.rb *.js *.mjs *.cjs *.ps1 *.command *.mk *.cmake",
+	 "an executable script"},
+};
+
+/* Is the component list NAME of LEN bytes in PATH, as folders of it? */
+static bool has_folder(const char *path, const char *name, size_t len)
+{
+	for (const char *at = path; at; at = strchr(at, '/'), at += !!at)
+		if (strncasecmp(at, name, len) == 0)
+			return true;
+	return false;
+}
+
+static bool matches(const char *path, const struct node *new, const char *name, size_t len)
+{
+	size_t path_len = strlen(path);
+
+	if (name[0] == '*') {
+		name++;
+		len--;
+		return new->type == NODE_FILE && (new->mode & 0111) && path_len > len &&
+		       strncasecmp(path + path_len - len, name, len) == 0;
+	}
+	if (name[len - 1] == '/')
+		return has_folder(path, name, len);
+	return path_len >= len && strncasecmp(path + path_len - len, name, len) == 0 &&
+	       (path_len == len || path[path_len - len - 1] == '/');
+}
+
+static const char *find_later(const char *path, const struct node *new)
+{
+	if (new->type == NODE_ABSENT || new->type == NODE_DIR)
+		return NULL;
+	for (size_t i = 0; i < array_len(runs_later); i++)
+		for (const char *name = runs_later[i].names; *name;) {
+			size_t len = strcspn(name, " ");
+
+			if (matches(path, new, name, len))
+				return runs_later[i].why;
+			name += len + (name[len] == ' ');
+		}
+	return NULL;
+}
+
+static bool covers(const char *dir, const char *name, const char *path)
+{
+	size_t dir_len = strcmp(dir, "/") == 0 ? 0 : strlen(dir), len = strlen(name);
+
+	return strncasecmp(path, dir, dir_len) == 0 && path[dir_len] == '/' &&
+	       strncasecmp(path + dir_len + 1, name, len) == 0 &&
+	       (!path[dir_len + 1 + len] || path[dir_len + 1 + len] == '/');
+}
+
+static bool is_protected(const struct marker *marker, unsigned root, const char *path)
+{
+	const struct protection *p = &marker->protection;
+	const char *top = marker->stage->roots[root].path;
+	_cleanup_(freep) char *full = path_join(top, path);
+
+	if (!full)
+		return true;
+	if (marker->has_protection) {
+		for (size_t i = 0; i < p->len; i++)
+			if (p->items[i].type != PROTECTED_PARENT &&
+			    covers(p->items[i].dir, p->items[i].name, full))
+				return true;
+		return false;
+	}
+	/* Which directories git uses here cannot be told: all of them. */
+	for (const char *const *name = protected_names; *name; name++)
+		if (root == 0 && covers(top, *name, full))
+			return true;
+	return root != 0 || covers(top, ".git", full);
+}
+
+unsigned marker_judge(const struct marker *marker, unsigned root, const char *path,
+		      const struct node *new, const char **ret_why)
+{
+	const char *later = find_later(path, new);
+	unsigned flags = 0;
+
+	if (later) {
+		flags |= CHANGE_RUNS_LATER;
+		*ret_why = later;
+	}
+	if (*path && is_protected(marker, root, path)) {
+		flags |= CHANGE_IS_PROTECTED;
+		if (!later)
+			*ret_why = "programs of the host act on it";
+	}
+	return flags;
+}
+
+int marker_new(const struct stage *stage, struct marker **ret, struct err *err)
+{
+	struct marker *marker = calloc(1, sizeof(*marker));
+	struct user user = {0};
+	struct err ignored = {0};
+	bool known;
+
+	if (!marker)
+		return err_oom(err);
+	marker->stage = stage;
+	known = user_probe(&user, &ignored) == 0;
+	marker->has_protection =
+		stage->n_roots > 0 && protection_probe(stage->roots[0].path,
+						       known ? user.home : NULL,
+						       &marker->protection, &ignored) == 0;
+	if (known)
+		user_release(&user);
+	*ret = marker;
+	return 0;
+}
+
+struct marker *marker_free(struct marker *marker)
+{
+	if (marker)
+		protection_release(&marker->protection);
+	free(marker);
+	return NULL;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/diff.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "stage/access.h"
+#include "stage/content.h"
+#include "stage/judge.h"
+#include "stage/roots.h"
+#include "stage/stage.h"
+#include "stage/upper.h"
+
+enum { COMPARE_MAX = 1024 * 1024 };
+
+struct recorder {
+	struct judge judge;
+	struct relaxed relaxed;
+	const char *run;
+	struct err *err;
+	unsigned root;
+	size_t files, folders;
+};
+
+static int read_base(const struct recorder *recorder, const struct upper_entry *entry,
+		     struct index_entry *record)
+{
+	_cleanup_(fd_closep) int fd = open_file(entry->base_dir, entry->name, entry->base->ino);
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(node_release) struct node after = {0};
+	int r;
+
+	if (fd < 0)
+		return 0; /* cannot be read, or gone: known by its node alone */
+	if (entry->base->size <= INDEX_COPY_MAX) {
+		r = content_read(fd, INDEX_COPY_MAX, &text);
+		if (r == 0)
+			sha256_hex(str_text(&text), text.len, record->digest);
+	} else {
+		r = content_digest(fd, record->digest);
+	}
+	/* What was read must be what was looked at before. */
+	if (r == 0)
+		r = node_read(entry->base_dir, entry->name, &after);
+	if (r < 0 || !node_is_same(&after, entry->base)) {
+		record->digest[0] = '\0';
+		record->is_conflict = r == 0;
+		return 0;
+	}
+	if (text.len == 0 || diff_is_binary(text.data, text.len))
+		return 0;
+	return index_keep_copy(recorder->judge.stage, record->digest, &text, recorder->err);
+}
+
+static int record_new(struct recorder *recorder, const struct upper_entry *entry)
+{
+	struct index_entry record = {.root = recorder->root,
+				     .path = strdup(entry->path),
+				     .run = strdup(recorder->run),
+				     .upper_ino = entry->upper->ino,
+				     .upper_ctime = entry->upper->ctime,
+				     .is_seen = true};
+	int r = record.path && record.run ? node_copy(&record.base, entry->base) : -ENOMEM;
+
+	record.t0 = judge_t0(&recorder->judge, recorder->root, entry->path, entry->upper);
+	record.is_conflict = judge_entry(&recorder->judge, recorder->root, entry);
+	if (r == 0 && entry->base->type == NODE_FILE && !record.is_conflict &&
+	    entry->base->size <= INDEX_DIGEST_MAX)
+		r = read_base(recorder, entry, &record);
+	if (r < 0) {
+		free(record.path);
+		free(record.run);
+		node_release(&record.base);
+		return r == -ENOMEM ? err_oom(recorder->err) : r;
+	}
+	return index_add(recorder->judge.index, &record) < 0 ? err_oom(recorder->err) : 0;
+}
+
+/* As far as it is cheap to tell. */
+static bool differs(const struct upper_entry *entry)
+{
+	_cleanup_(fd_closep) int upper = -1, base = -1;
+
+	if (entry->upper->type == NODE_WHITEOUT)
+		return entry->base->type != NODE_ABSENT;
+	if (entry->upper->type != entry->base->type || entry->upper->mode != entry->base->mode)
+		return true;
+	if (entry->upper->type == NODE_LINK)
+		return !str_eq(entry->upper->target, entry->base->target);
+	if (entry->upper->type != NODE_FILE || entry->upper->size != entry->base->size ||
+	    entry->upper->size > COMPARE_MAX)
+		return true;
+	upper = open_file(entry->upper_dir, entry->name, entry->upper->ino);
+	base = open_file(entry->base_dir, entry->name, entry->base->ino);
+	return upper < 0 || base < 0 || content_equal(upper, base) != 1;
+}
+
+static void count(struct recorder *recorder, const struct upper_entry *entry)
+{
+	bool both = entry->upper->type == NODE_DIR && entry->base->type == NODE_DIR;
+
+	if (both)
+		recorder->folders += entry->upper->mode != entry->base->mode;
+	else if (entry->upper->type == NODE_DIR ||
+		 (entry->upper->type == NODE_WHITEOUT && entry->base->type == NODE_DIR))
+		recorder->folders++;
+	else
+		recorder->files += differs(entry);
+}
+
+static int take_entry(void *data, const struct upper_entry *entry)
+{
+	struct recorder *recorder = data;
+	struct index_entry *known =
+		index_find(recorder->judge.index, recorder->root, entry->path);
+
+	count(recorder, entry);
+	if (!known)
+		return record_new(recorder, entry);
+	known->is_seen = true;
+	if (known->upper_ino == entry->upper->ino &&
+	    timespec_compare(known->upper_ctime, entry->upper->ctime) == 0)
+		return 0;
+	known->upper_ino = entry->upper->ino;
+	known->upper_ctime = entry->upper->ctime;
+	free(known->run);
+	known->run = strdup(recorder->run);
+	return known->run ? 0 : err_oom(recorder->err);
+}
+
+static int take_gone(void *data, const struct upper_gone *gone)
+{
+	struct recorder *recorder = data;
+
+	if (gone->base->type == NODE_DIR)
+		recorder->folders++;
+	else
+		recorder->files++;
+	return 0;
+}
+
+static int record_root(struct recorder *recorder)
+{
+	struct upper_visitor visitor = {.entry = take_entry, .gone = take_gone, .data = recorder};
+	const struct stage *stage = recorder->judge.stage;
+	_cleanup_(fd_closep) int upper = -1, base = -1;
+	int r = stage_upper(stage, recorder->root, &upper, recorder->err);
+
+	if (r == 0)
+		r = root_open(stage, recorder->root, &base, recorder->err);
+	if (r == 0)
+		r = upper_walk(upper, base, &visitor, &recorder->relaxed, recorder->err);
+	if (r == -ENOMEM)
+		err_oom(recorder->err);
+	if (upper >= 0)
+		relaxed_restore(&recorder->relaxed, upper);
+	return r;
+}
+
+/* Two runs can end at once. */
+static int lock(const struct stage *stage, struct err *err)
+{
+	int fd = openat(stage->dir_fd, "index.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+			0600);
+	int r = fd < 0 ? -errno : 0;
+
+	while (r == 0 && flock(fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			r = -errno;
+	if (r < 0) {
+		fd_close(fd);
+		return err_sys(err, r, "lock the index of stage %s", stage->name);
+	}
+	return fd;
+}
+
+int stage_record(struct stage *stage, const char *run_id, struct stage_summary *ret,
+		 struct err *err)
+{
+	struct recorder recorder = {.run = run_id, .err = err};
+	_cleanup_(fd_closep) int held = lock(stage, err);
+	struct index *index;
+	struct timespec now;
+	int r = held < 0 ? held : judge_init(&recorder.judge, stage, err);
+
+	if (r < 0)
+		return r;
+	clock_gettime(CLOCK_REALTIME, &now);
+	index = recorder.judge.index;
+	for (size_t i = 0; i < stage->n_roots && r == 0; i++) {
+		recorder.root = (unsigned)i;
+		r = record_root(&recorder);
+	}
+	if (r == 0) {
+		for (size_t i = 0; i < index->n; i++)
+			if (!index->items[i].is_seen)
+				index_drop(index, &index->items[i]);
+		index_sort(index);
+		index->since = now;
+		r = index_save(stage, index, err);
+	}
+	if (r == 0)
+		ret->n_changes = recorder.files ? recorder.files : recorder.folders;
+	judge_release(&recorder.judge);
+	return r;
+}

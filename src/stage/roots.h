@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* roots - the host's folders of a stage, by descriptor. */
+#pragma once
+
+struct err;
+struct stage;
+
+/* O_PATH. No component of its name may have become a link. */
+int root_open(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
+int root_open_path(const char *path, int *ret_fd, struct err *err);
