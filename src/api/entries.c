@@ -49,7 +49,7 @@ static bool fits_patch(const struct change *change)
 	if (change->flags & CHANGE_IS_SAME)
 		return false;
 	if (change->kind == CHANGE_MODE)
-		return old &&new &&git_mode(&change->old) != git_mode(&change->new);
+		return old && new &&git_mode(&change->old) != git_mode(&change->new);
 	return old || new;
 }
 
@@ -85,8 +85,8 @@ static enum entry_kind kind_of(const struct change *change)
 
 static int entry_init(struct entry *entry, const struct staged *staged, const struct change *change)
 {
-	_cleanup_(freep) char *whole =
-		path_join(staged->stage->roots[change->root].path, change->path);
+	_cleanup_(freep) char *whole = path_join(staged->stage->roots[change->root].path,
+						 change->path);
 	const unsigned special = CHANGE_IS_PROTECTED | CHANGE_RUNS_LATER | CHANGE_IS_CONFLICT;
 
 	*entry = (struct entry){
