@@ -46,6 +46,14 @@ static int add_git_files(struct rows *rows, const struct review_item *item)
 	return r;
 }
 
+/* The names are in the title, and nobody reads the ids. */
+static int add_useful(void *data, enum patch_line kind, const char *text, size_t len)
+{
+	if (kind == PATCH_HEADER && (str_starts(text, "diff --git ") || str_starts(text, "index ")))
+		return 0;
+	return rows_add(data, kind, text, len);
+}
+
 static int add_whole(struct rows *rows, const struct review *review, const struct entry *entry)
 {
 	struct patch_options options = {
@@ -54,7 +62,8 @@ static int add_whole(struct rows *rows, const struct review *review, const struc
 	int r;
 
 	if (entry->in_patch && !review->sides.is_too_big)
-		return patch_walk(&review->sides.old, &review->sides.new, &options, rows_add, rows);
+		return patch_walk(&review->sides.old, &review->sides.new, &options, add_useful,
+				  rows);
 	r = put_change_text(&text, entry);
 	if (r == 0 && review->sides.is_too_big)
 		r = str_append(&text, "; too big to be shown");
