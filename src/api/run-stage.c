@@ -14,6 +14,8 @@
 #include "base/path.h"
 #include "base/size.h"
 #include "stage/live.h"
+#include "stage/mounts.h"
+#include "stage/record.h"
 #include "stage/stage.h"
 
 /* engine_run() will not return but start pale over. */
@@ -66,6 +68,38 @@ static int check_size(const struct run *run, struct err *err)
 	return err_hint(err, -EDQUOT, "pale apply or pale discard what it holds, or --disk MORE");
 }
 
+static bool is_hidden(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_HIDE && path_covers(plan->ops[i].dst, path))
+			return true;
+	return false;
+}
+
+/* An overlay shows what lies below a mount, and writes would go there. */
+static int check_mounts(const struct run *run, struct err *err)
+{
+	_cleanup_(strv_release) struct strv points = {0};
+	const struct plan *plan = run->plan;
+	int r = mounts_read(&points, err);
+
+	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
+		const struct op *op = &plan->ops[i];
+
+		for (size_t k = 0; k < points.len && op->kind == OP_STAGED; k++) {
+			const char *at = points.items[k];
+
+			if (str_eq(at, op->src) || !path_covers(op->src, at) || is_hidden(plan, at))
+				continue;
+			err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+				"something is mounted on %s, and staged writes cannot reach there",
+				at);
+			return err_hint(err, -ENOTSUP, "hide it (--hide), or use --direct");
+		}
+	}
+	return r;
+}
+
 static int add_root(struct run *run, const struct op *op, struct err *err)
 {
 	struct staging_root *root = &run->staging.roots[run->staging.len];
@@ -92,6 +126,9 @@ static int add_root(struct run *run, const struct op *op, struct err *err)
 		r = stage_layers(run->stage, *index, &layers, err);
 	if (r < 0)
 		return r;
+	if (fstat(base, &st) < 0)
+		return err_sys(err, -errno, "stat %s", op->src);
+	run->base_devs[run->staging.len] = st.st_dev;
 	if (fstat(layers, &st) < 0)
 		return err_sys(err, -errno, "stat the layers of stage %s", run->stage->name);
 	*root = (struct staging_root){.id = {st.st_dev, st.st_ino}, .joined = -1};
@@ -117,36 +154,61 @@ static int join_or_clear(struct run *run, struct err *err)
 	return r;
 }
 
-static int open_stage(struct run *run, struct err *err)
+/* Somebody may remove it before we have its locks. */
+static int enter_stage(struct run *run, struct err *err)
+{
+	const char *state = run->context.workspace.state_dir;
+	int r = -ENOENT;
+
+	for (int tries = 0; tries < 8 && r == -ENOENT; tries++) {
+		run->stage = stage_free(run->stage);
+		r = stage_open(state, run->plan->stage, true, &run->stage, err);
+		if (r == 0)
+			r = stage_enter(run->stage, err);
+	}
+	return r;
+}
+
+static int add_roots(struct run *run, struct err *err)
 {
 	const struct plan *plan = run->plan;
 	unsigned workspace;
-	int r = stage_open(run->context.workspace.state_dir, plan->stage, true, &run->stage, err);
+	int r = check_size(run, err);
 
 	if (r == 0)
-		r = stage_add_root(run->stage, run->context.workspace.root, &workspace, err);
+		r = check_mounts(run, err);
 	if (r == 0)
-		r = check_size(run, err);
+		r = stage_add_root(run->stage, run->context.workspace.root, &workspace, err);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
 		if (plan->ops[i].kind == OP_STAGED)
 			r = add_root(run, &plan->ops[i], err);
 	return r;
 }
 
+/* The layers below are of the same filesystem as the stage, as a rule. */
+static bool is_past_t0(const struct run *run)
+{
+	for (size_t i = 0; i < run->staging.len; i++)
+		if (run->base_devs[i] != run->staging.roots[i].id.dev)
+			return false;
+	return stage_clock_is_past(run->stage, run->t0);
+}
+
 int run_stage_begin(struct run *run, struct err *err)
 {
 	const char *command = run->command ? run->command : run->plan->argv.items[0];
-	int r = open_stage(run, err);
+	int r = enter_stage(run, err);
 
 	if (r == 0)
-		r = stage_enter(run->stage, err);
+		r = add_roots(run, err);
 	if (r == 0)
 		r = join_or_clear(run, err);
 	if (r == 0)
 		r = stage_begin(run->stage, run->id, getpid(), run->t0, command, err);
 	if (r < 0)
 		return r;
-	run->staging.t0 = run->t0;
+	if (!is_past_t0(run))
+		run->staging.t0 = run->t0;
 	run->staging.lock = run->stage->lock_fd;
 	run->staging.mounted = mounted;
 	run->staging.data = run;
@@ -165,6 +227,28 @@ static void release(struct run *run)
 	run->stage = stage_free(run->stage);
 }
 
+/* Could it have changed the stage? */
+static bool writes(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_WRITABLE ||
+		    (plan->ops[i].kind == OP_STAGED && !(plan->ops[i].flags & OP_RDONLY)))
+			return true;
+	return false;
+}
+
+static int record(struct run *run, struct err *err)
+{
+	struct stage_summary summary;
+	int r = stage_record(run->stage, run->id, &summary, err);
+
+	if (r < 0)
+		return err_wrap(err, r, "what was staged is not recorded");
+	run->staged.is_known = true;
+	run->staged.changes = summary.n_changes;
+	return 0;
+}
+
 int run_stage_end(struct run *run, bool executed, struct err *err)
 {
 	int r = 0;
@@ -172,7 +256,8 @@ int run_stage_end(struct run *run, bool executed, struct err *err)
 	if (!run->stage)
 		return 0;
 	stage_leave(run->stage, run->id);
-	(void)executed;
+	if (executed && writes(run->plan))
+		r = record(run, err);
 	if (run->plan->staging) {
 		int ended = stage_end(run->stage, run->id, r < 0 ? NULL : err);
 

@@ -32,6 +32,7 @@ struct run {
 	struct stage *stage; /* while a staged run goes on */
 	struct staging staging;
 	unsigned stage_roots[STAGING_MAX]; /* their numbers there, for each of staging's */
+	dev_t base_devs[STAGING_MAX];      /* what they are laid over */
 	struct run_staged {
 		bool is_known;
 		uint64_t changes; /* in the whole stage */

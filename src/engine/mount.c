@@ -311,11 +311,14 @@ static int apply_writable(struct builder *b, const struct op *op, struct err *er
 	struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY, .propagation = SYS_MS_PRIVATE};
 	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
 	_cleanup_(fd_closep) int mount = -1;
+	struct stat st;
 	int r;
 
+	if (fd >= 0 && (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode)))
+		return err_sys(err, -ELOOP, "make %s writable", op->dst);
 	if (fd < 0)
 		return err_hint(err, err_sys(err, fd, "make %s writable", op->dst),
-				"the stage may have removed it: pale diff");
+				"the stage may have removed or replaced it: pale diff");
 	mount = sys_open_tree(fd, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | SYS_AT_RECURSIVE);
 	r = mount < 0 ? mount : sys_mount_setattr(mount, 0, &attr);
 	if (r == 0)

@@ -159,6 +159,7 @@ static int refuse_staged(const struct compiler *c, struct err *err)
 		fix = "run that one with --staged, or this one with --direct";
 	} else if (!c->plan->confined) {
 		why = "there is no boundary";
+		fix = "use a preset that has one, or --direct";
 	} else if (layout_writes_root(c->spec)) {
 		why = "the whole filesystem is writable";
 	} else if (c->plan->engine != ENGINE_NATIVE) {

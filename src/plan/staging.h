@@ -16,7 +16,7 @@ struct err;
 enum { STAGING_MAX = 32 };
 
 struct staging {
-	struct timespec t0; /* no command is executed before the file clock is past it */
+	struct timespec t0; /* no command is executed before the clock of files is past it */
 	int lock;           /* the warden keeps a copy until it ends */
 	/* One for each OP_STAGED, in their order. */
 	struct staging_root {

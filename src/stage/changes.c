@@ -240,8 +240,12 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	mark_type(change, entry);
 	if (same)
 		change->flags |= CHANGE_IS_SAME;
-	else if (judge_entry(&reader->judge, reader->root, entry))
-		mark_conflict(reader, change);
+	if (judge_entry(&reader->judge, reader->root, entry)) {
+		if (same)
+			change->flags |= CHANGE_DROPS;
+		else
+			mark_conflict(reader, change);
+	}
 	return set_run(reader, change) < 0 ? err_oom(reader->err) : 0;
 }
 

@@ -177,6 +177,23 @@ int index_load(const struct stage *stage, struct index **ret, struct err *err)
 	return 0;
 }
 
+int index_print_entry(const struct index_entry *entry, struct str *out)
+{
+	struct line line = {0};
+
+	line_text(&line, "path");
+	line_number(&line, entry->root);
+	line_text(&line, entry->path);
+	line_time(&line, entry->t0);
+	line_number(&line, entry->is_conflict);
+	line_number(&line, entry->upper_ino);
+	line_time(&line, entry->upper_ctime);
+	line_text(&line, entry->run);
+	line_text(&line, entry->digest[0] ? entry->digest : "-");
+	line_node(&line, &entry->base);
+	return line_end(&line, out);
+}
+
 static int print(const struct index *index, struct str *out)
 {
 	struct line line = {0};
@@ -185,23 +202,9 @@ static int print(const struct index *index, struct str *out)
 	line_text(&line, "since");
 	line_time(&line, index->since);
 	r = line_end(&line, out);
-	for (size_t i = 0; i < index->n && r == 0; i++) {
-		const struct index_entry *entry = &index->items[i];
-
-		if (entry->root == UINT32_MAX)
-			continue;
-		line_text(&line, "path");
-		line_number(&line, entry->root);
-		line_text(&line, entry->path);
-		line_time(&line, entry->t0);
-		line_number(&line, entry->is_conflict);
-		line_number(&line, entry->upper_ino);
-		line_time(&line, entry->upper_ctime);
-		line_text(&line, entry->run);
-		line_text(&line, entry->digest[0] ? entry->digest : "-");
-		line_node(&line, &entry->base);
-		r = line_end(&line, out);
-	}
+	for (size_t i = 0; i < index->n && r == 0; i++)
+		if (index->items[i].root != UINT32_MAX)
+			r = index_print_entry(&index->items[i], out);
 	return r;
 }
 

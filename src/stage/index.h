@@ -55,6 +55,8 @@ void index_drop(struct index *index, struct index_entry *entry); /* once it is s
 int index_save(const struct stage *stage, const struct index *index, struct err *err);
 int index_parse(const char *text, size_t len, struct index *index); /* -ENOMEM */
 
+int index_print_entry(const struct index_entry *entry, struct str *out); /* -ENOMEM */
+
 int index_keep_copy(const struct stage *stage, const char *digest, const struct str *text,
 		    struct err *err);
 /* -ENOENT, err untouched: there is none. */

@@ -76,9 +76,12 @@ static bool is_later(const struct node *node, struct timespec t0)
 	return timespec_compare(node->ctime, t0) > 0;
 }
 
+/* A folder's time moves with its entries, and these are judged by themselves; one
+ * that came by a rename has a new ctime and an old mtime. */
 bool judge_gone(const struct node *base, struct timespec t0)
 {
-	return is_later(base, t0);
+	return is_later(base, t0) &&
+	       (base->type != NODE_DIR || timespec_compare(base->mtime, t0) <= 0);
 }
 
 static bool has_digest(const struct upper_entry *entry, const char *digest)

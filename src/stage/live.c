@@ -57,13 +57,30 @@ void stage_mount_unlock(struct stage *stage)
 
 /* --- reading --- */
 
+/* N numbers, in one line. False: there are others, or fewer. */
+static bool take_numbers(const char *line, uint64_t *ret, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *end;
+
+		if (*line < '0' || *line > '9')
+			return false;
+		errno = 0;
+		ret[i] = strtoull(line, &end, 10);
+		if (errno || *end != (i + 1 < n ? ' ' : '\n'))
+			return false;
+		line = end + 1;
+	}
+	return true;
+}
+
 static int read_holder(const struct stage *stage, const char *run, unsigned root,
 		       struct holder *ret, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(freep) char *name = str_printf("live/%s", run);
-	struct holder holder = {.root_fd = -1};
 	const char *line;
+	uint64_t n[5];
 	int r;
 
 	if (!name)
@@ -74,22 +91,20 @@ static int read_holder(const struct stage *stage, const char *run, unsigned root
 	if (r < 0)
 		return r;
 	line = str_text(&text);
-	if (sscanf(line, "%d %d %d %" SCNu64 " %" SCNu64, &holder.pid, &holder.userns_fd,
-		   &holder.mntns_fd, &holder.userns, &holder.mntns) != 5)
+	if (!take_numbers(line, n, 5))
 		return -EBADMSG; /* its writer was killed: it had not mounted to the end */
-	while ((line = strchr(line, '\n')) && *++line) {
-		unsigned index;
-		int fd;
-		uint64_t dev, ino;
-
-		if (sscanf(line, "%u %d %" SCNu64 " %" SCNu64, &index, &fd, &dev, &ino) == 4 &&
-		    index == root) {
-			holder.root_fd = fd;
-			holder.dev = dev;
-			holder.ino = ino;
+	*ret = (struct holder){.pid = (int)n[0],
+			       .userns_fd = (int)n[1],
+			       .mntns_fd = (int)n[2],
+			       .userns = n[3],
+			       .mntns = n[4],
+			       .root_fd = -1};
+	while ((line = strchr(line, '\n')) && *++line)
+		if (take_numbers(line, n, 4) && n[0] == root) {
+			ret->root_fd = (int)n[1];
+			ret->dev = n[2];
+			ret->ino = n[3];
 		}
-	}
-	*ret = holder;
 	return 0;
 }
 
@@ -188,6 +203,16 @@ static int copy_mount(int userns, int mntns, int root, struct err *err)
 	return mount < 0 ? err_sys(err, mount, "share the mount of another run") : mount;
 }
 
+/* A number that somebody else's process has by now is nobody's. */
+static bool is_ours(int pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
 /* -ESRCH: it is gone, or about to be. */
 static int join_holder(const struct holder *holder, struct err *err)
 {
@@ -196,7 +221,7 @@ static int join_holder(const struct holder *holder, struct err *err)
 	_cleanup_(fd_closep) int mntns = -1;
 	_cleanup_(fd_closep) int root = -1;
 
-	if (userns == -EACCES || userns == -EPERM)
+	if ((userns == -EACCES || userns == -EPERM) && is_ours(holder->pid))
 		return err_sys(err, userns, "look at the run of process %d", holder->pid);
 	if (userns < 0)
 		return -ESRCH;
@@ -294,11 +319,12 @@ int stage_enter(struct stage *stage, struct err *err)
 	r = stage->mount_lock_fd < 0 ? -errno : lock_wait(stage->mount_lock_fd);
 	if (r < 0)
 		return err_sys(err, r, "lock stage %s", stage->name);
-	r = stage_lock(stage, true, NULL);
+	r = stage_reload(stage, err);
+	if (r < 0)
+		return r;
+	r = stage_try_lock(stage, true, err);
 	stage->is_alone = r == 0;
-	if (r < 0 && r != -EBUSY)
-		return err_sys(err, r, "lock stage %s", stage->name);
-	return stage_lock(stage, false, err);
+	return r < 0 && r != -EBUSY ? r : stage_lock(stage, false, err);
 }
 
 /* 1: joined. 0: nobody has ROOT. -EAGAIN: somebody who was killed still does. */

@@ -20,7 +20,7 @@ struct stage;
 enum { LIVE_ROOTS_MAX = 64 };
 
 /* Take both locks: the mount lock, and the shared one. Waits for the first, and for
- * killed runs that are not quite gone. */
+ * killed runs that are not quite gone. -ENOENT, err untouched: it was removed. */
 int stage_enter(struct stage *stage, struct err *err);
 /* A detached copy of the living mount of ROOT in *ret_mount; -1: nobody has it, so
  * that it can be mounted afresh. */

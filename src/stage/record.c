@@ -123,6 +123,8 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	struct index_entry *known = index_find(recorder->judge.index, recorder->root, entry->path);
 
 	count(recorder, entry);
+	if (!known && !entry->path[0] && entry->upper->mode == entry->base->mode)
+		return 0; /* a run that changed nothing leaves no index */
 	if (!known)
 		return record_new(recorder, entry);
 	known->is_seen = true;

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* history - the applies and discards of a workspace. */
+#pragma once
+
+struct txn;
+
+/* Remove what is too old to be undone: all but the newest few. What goes wrong is
+ * left for the next time. TXN holds the lock. */
+void history_prune(const struct txn *txn);

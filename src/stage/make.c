@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/make.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "stage/access.h"
+#include "stage/content.h"
+#include "stage/node.h"
+
+/* Root gives each file to whom it belongs; others can at most choose the group. */
+static int give(int dirfd, const char *name, int flags, const struct node *node)
+{
+	if (geteuid() == 0)
+		return fchownat(dirfd, name, node->uid, node->gid, flags) < 0 ? -errno : 0;
+	if (node->gid != getegid() && fchownat(dirfd, name, (uid_t)-1, node->gid, flags) < 0)
+		return 0;
+	return 0;
+}
+
+static int set_time(int dirfd, const char *name, const struct node *node)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, node->mtime};
+
+	return utimensat(dirfd, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int open_new(int dir, const char *name)
+{
+	int fd;
+
+	do
+		fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (fd < 0 && errno == EINTR);
+	return fd < 0 ? -errno : fd;
+}
+
+static int finish_file(int fd, const struct node *node, mode_t mode)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, node->mtime};
+	int r = give(fd, "", AT_EMPTY_PATH, node);
+
+	if (r == 0 && fchmod(fd, mode) < 0)
+		r = -errno;
+	if (r == 0 && futimens(fd, times) < 0)
+		r = -errno;
+	return r;
+}
+
+static int copy_file(int from_dir, const char *from_name, const struct node *node, mode_t mode,
+		     int to_dir, const char *to_name)
+{
+	_cleanup_(fd_closep) int from = open_file(from_dir, from_name, node->ino);
+	_cleanup_(fd_closep) int to = from < 0 ? from : open_new(to_dir, to_name);
+	int r;
+
+	if (to < 0)
+		return to;
+	r = content_copy(from, to);
+	if (r == 0)
+		r = content_copy_xattrs(from, to);
+	return r < 0 ? r : finish_file(to, node, mode);
+}
+
+static int copy_dir(int from_dir, const char *from_name, const struct node *node, int to_dir,
+		    const char *to_name)
+{
+	_cleanup_(fd_closep) int from =
+		path_open_nolink(from_dir, from_name, O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int to = -1;
+	int r;
+
+	if (mkdirat(to_dir, to_name, 0700) < 0)
+		return -errno;
+	to = path_open_nolink(to_dir, to_name, O_RDONLY | O_DIRECTORY, 0);
+	if (to < 0)
+		return to;
+	/* One that we may not list has attributes that we may not read. */
+	r = from < 0 ? 0 : content_copy_xattrs(from, to);
+	return r < 0 ? r : give(to, "", AT_EMPTY_PATH, node);
+}
+
+static int copy_special(const struct node *node, mode_t mode, int to_dir, const char *to_name)
+{
+	int r = node->type == NODE_LINK ? symlinkat(node->target, to_dir, to_name)
+					: mknodat(to_dir, to_name, S_IFIFO | 0600, 0);
+
+	if (r < 0)
+		return -errno;
+	r = give(to_dir, to_name, AT_SYMLINK_NOFOLLOW, node);
+	if (r == 0 && node->type == NODE_FIFO && fchmodat(to_dir, to_name, mode, 0) < 0)
+		r = -errno;
+	return r < 0 ? r : set_time(to_dir, to_name, node);
+}
+
+int make_copy(int from_dir, const char *from_name, const struct node *node, mode_t mode, int to_dir,
+	      const char *to_name)
+{
+	int r;
+
+	switch (node->type) {
+	case NODE_FILE:
+		r = copy_file(from_dir, from_name, node, mode, to_dir, to_name);
+		break;
+	case NODE_DIR:
+		r = copy_dir(from_dir, from_name, node, to_dir, to_name);
+		break;
+	case NODE_LINK:
+	case NODE_FIFO:
+		r = copy_special(node, mode, to_dir, to_name);
+		break;
+	case NODE_ABSENT:
+	case NODE_SOCKET:
+	case NODE_DEVICE:
+	case NODE_WHITEOUT:
+	default:
+		return -ENOTSUP;
+	}
+	if (r < 0 && r != -EEXIST)
+		unlinkat(to_dir, to_name, node->type == NODE_DIR ? AT_REMOVEDIR : 0);
+	return r;
+}
+
+int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,
+	      const char *to_name)
+{
+	_cleanup_(fd_closep) int fd = open_new(to_dir, to_name);
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = fd_write_all(fd, data, len);
+	if (r == 0)
+		r = finish_file(fd, node, mode);
+	if (r < 0)
+		unlinkat(to_dir, to_name, 0);
+	return r;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* make - one file, folder or link, made as another one is. */
+#pragma once
+#include <stddef.h>
+#include <sys/types.h>
+
+struct node;
+
+/* What NODE says and FROM_NAME in FROM_DIR is (only of a file or folder is it looked
+ * at again), as TO_NAME in TO_DIR, which has none. MODE is given to it, and NODE's time;
+ * its owner where we may. A folder is empty, and its owner's alone until it has its
+ * place. -ESTALE: it is another by now. On failure nothing is left. */
+int make_copy(int from_dir, const char *from_name, const struct node *node, mode_t mode, int to_dir,
+	      const char *to_name);
+/* A regular file of these bytes. */
+int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,
+	      const char *to_name);

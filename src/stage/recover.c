@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/tree-remove.h"
+#include "stage/access.h"
+#include "stage/apply.h"
+#include "stage/stage.h"
+#include "stage/txn-run.h"
+#include "stage/txn.h"
+
+static int end_it(struct txn *txn, struct recover_report *ret, struct err *err)
+{
+	struct err why = {0};
+	bool back = false;
+	int r = 0;
+
+	switch (txn->state) {
+	case TXN_DECIDED:
+		r = txn_finish(txn, &back, &why, err);
+		ret->outcome = back ? RECOVER_TAKEN_BACK : RECOVER_FINISHED;
+		return r;
+	case TXN_UNDOING:
+		r = txn_finish_undo(txn, &back, &why, err);
+		ret->outcome = back ? RECOVER_TAKEN_BACK : RECOVER_FINISHED;
+		return r;
+	case TXN_BEGUN:
+	case TXN_BACKING:
+		ret->outcome = RECOVER_TAKEN_BACK;
+		return txn_take_back(txn, err);
+	case TXN_DONE:
+	case TXN_UNDONE:
+		/* It was at its end; or an undo had hardly begun. */
+		ret->outcome = RECOVER_FINISHED;
+		txn_drop_stores(txn);
+		return txn_set_pending(txn, false, err);
+	}
+	return 0;
+}
+
+static const char *what_of(const struct txn *txn)
+{
+	if (txn->state == TXN_UNDOING || txn->state == TXN_UNDONE)
+		return "undo";
+	return txn->is_discard ? "discard" : "apply";
+}
+
+/* The folder has nothing that could be ended. */
+static int sweep(int applies, const char *id, struct recover_report *ret, struct err *err)
+{
+	int r = tree_remove(applies, id);
+
+	if (r < 0 && r != -ENOENT)
+		return err_sys(err, r, "remove the apply %s", id);
+	ret->outcome = RECOVER_TAKEN_BACK;
+	snprintf(ret->what, sizeof(ret->what), "apply");
+	return unlinkat(applies, "pending", 0) < 0 && errno != ENOENT
+		       ? err_sys(err, -errno, "remove applies/pending")
+		       : 0;
+}
+
+static int recover(const char *state_dir, int applies, int lock, const char *id,
+		   struct recover_report *ret, struct err *err)
+{
+	_cleanup_(stage_freep) struct stage *stage = NULL;
+	_cleanup_(txn_freep) struct txn *txn = NULL;
+	int r = txn_load(state_dir, applies, lock, id, &txn, err);
+
+	if (r == -ENOENT)
+		return sweep(applies, id, ret, err);
+	if (r == 0)
+		snprintf(ret->what, sizeof(ret->what), "%s", what_of(txn));
+	if (r == 0)
+		r = stage_open(state_dir, txn->stage_name, false, &stage, err);
+	if (r == -ENOENT)
+		return sweep(applies, id, ret, err);
+	if (r == 0)
+		r = stage_lock(stage, true, err);
+	if (r == 0)
+		r = txn_open_roots(txn, stage, err);
+	if (r == 0)
+		r = end_it(txn, ret, err);
+	return r < 0 ? err_wrap(err, r, "end what was begun (%s %s)", ret->what, id) : 0;
+}
+
+int stage_recover(const char *state_dir, struct recover_report *ret, struct err *err)
+{
+	_cleanup_(freep) char *path = path_join(state_dir, "applies/pending");
+	_cleanup_(fd_closep) int pending = -1, applies = -1, lock = -1;
+	_cleanup_(str_release) struct str id = {0};
+	int r;
+
+	if (!path)
+		return err_oom(err);
+	*ret = (struct recover_report){0};
+	pending = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (pending < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0
+							   : err_sys(err, -errno, "open %s", path);
+	r = applies_open(state_dir, false, &applies, err);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = applies_lock(applies, &lock, err);
+	if (r == -EBUSY) {
+		ret->outcome = RECOVER_BUSY;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	/* Under the lock it may be gone, or another. */
+	pending = fd_close(pending);
+	pending = open_file(applies, "pending", 0);
+	if (pending < 0)
+		return pending == -ENOENT ? 0 : err_sys(err, pending, "open %s", path);
+	r = fd_read_all(pending, sizeof(ret->id) - 1, &id);
+	if (r < 0)
+		return err_sys(err, r, "read %s", path);
+	/* Torn: it was not begun. */
+	if (id.len != 22 || strspn(id.data, "0123456789-") != 22)
+		return unlinkat(applies, "pending", 0) < 0 ? err_sys(err, -errno, "remove %s", path)
+							   : 0;
+	memcpy(ret->id, id.data, id.len + 1);
+	return recover(state_dir, applies, take_fd(lock), ret->id, ret, err);
+}

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is applied or discarded leaves the upper layer, and the rest must look as it
+ * did. A folder that hides all that the base has in it cannot show some of it again:
+ * it becomes one that hides each single entry that is still to be hidden. All of
+ * that comes before anything leaves, so that it can be repeated after a crash.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "stage/access.h"
+#include "stage/stage.h"
+#include "stage/txn-run.h"
+#include "stage/txn.h"
+#include "stage/upper.h"
+
+struct settler {
+	struct txn *txn;
+	const struct txn_root *root;
+	unsigned root_index;
+	struct relaxed relaxed;
+	struct err *err;
+};
+
+static int move(int from_dir, const char *from, int to_dir, const char *to)
+{
+	int r;
+
+	do
+		r = sys_result(
+			syscall(SYS_renameat2, from_dir, from, to_dir, to, RENAME_NOREPLACE));
+	while (r == -EINTR);
+	return r;
+}
+
+static bool leaves(const struct settler *s, const struct txn_item *item)
+{
+	return item->root == s->root_index && item->settles && !item->stays;
+}
+
+/* The first item at PATH or below it that leaves; NULL: none does. */
+static const struct txn_item *first_below(const struct settler *s, const char *path)
+{
+	size_t low = 0, high = s->txn->n_items;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct txn_item *item = &s->txn->items[middle];
+
+		if (item->root < s->root_index ||
+		    (item->root == s->root_index && change_path_compare(item->path, path) < 0))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < s->txn->n_items; low++) {
+		const struct txn_item *item = &s->txn->items[low];
+
+		if (item->root != s->root_index || !change_path_below(path, item->path))
+			return NULL;
+		if (leaves(s, item))
+			return item;
+	}
+	return NULL;
+}
+
+/* A folder as the base has it, with nothing in it. */
+static int make_folder(int upper, const char *name, const struct node *like, bool opaque)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, like->mtime};
+	int r = 0;
+
+	if (mkdirat(upper, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return fd;
+	if (opaque)
+		r = upper_set_opaque(fd, true);
+	if (r == 0 && geteuid() == 0 && fchown(fd, like->uid, like->gid) < 0)
+		r = -errno;
+	if (r == 0 && fchmod(fd, like->mode) < 0)
+		r = -errno;
+	if (r == 0 && futimens(fd, times) < 0)
+		r = -errno;
+	return r;
+}
+
+/* PATH is of the base alone, in a folder of the upper layer that hides it. */
+static int hide(const struct settler *s, int upper, const char *name, const char *path,
+		const struct node *base)
+{
+	const struct txn_item *first = s->txn->is_discard ? first_below(s, path) : NULL;
+	int r;
+
+	if (first && str_eq(first->path, path))
+		return 0; /* to be seen again, and all that is in it */
+	if (first && base->type == NODE_DIR)
+		return make_folder(upper, name, base, true);
+	r = upper_make_whiteout(upper, name);
+	return r == -EEXIST ? 0 : r;
+}
+
+static int uncover_entry(const struct settler *s, int upper, int base, const char *dir,
+			 const char *name)
+{
+	_cleanup_(node_release) struct node un = {0}, bn = {0};
+	_cleanup_(freep) char *path = *dir ? path_join(dir, name) : strdup(name);
+	int r = path ? upper_read(upper, name, UPPER_PLAIN, &un) : -ENOMEM;
+
+	if (r == 0)
+		r = node_read(base, name, &bn);
+	if (r < 0 || bn.type == NODE_ABSENT)
+		return r;
+	if (un.type == NODE_ABSENT)
+		return hide(s, upper, name, path, &bn);
+	if (un.type == NODE_DIR && bn.type == NODE_DIR) {
+		_cleanup_(fd_closep) int fd =
+			path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY, 0);
+
+		return fd < 0 ? fd : upper_set_opaque(fd, true);
+	}
+	return 0;
+}
+
+/* The opaque folder PATH becomes a plain one that looks the same. */
+static int uncover(struct settler *s, int upper, const char *path)
+{
+	_cleanup_(fd_closep) int base = path_open_nolink(s->root->base_fd, *path ? path : ".",
+							 O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(strv_release) struct strv names = {0};
+	int r = 0;
+
+	if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
+		return upper_set_opaque(upper, false);
+	if (base < 0)
+		return base;
+	r = dir_names(base, &names);
+	for (size_t i = 0; i < names.len && r == 0; i++)
+		r = uncover_entry(s, upper, base, path, names.items[i]);
+	return r < 0 ? r : upper_set_opaque(upper, false);
+}
+
+/* A deleted folder of which something is wanted again. */
+static int unwhite(struct settler *s, const char *path)
+{
+	_cleanup_(fd_closep) int base = -1, parent = -1;
+	_cleanup_(node_release) struct node like = {0};
+	const char *name;
+	int r;
+
+	base = path_open_nolink(s->root->base_fd, path, O_PATH | O_DIRECTORY, 0);
+	if (base < 0)
+		return 0;
+	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
+	r = parent < 0 ? parent : node_read(base, "", &like);
+	if (r < 0)
+		return r;
+	/* Made beside it: at no moment is the whole folder to be seen. One may be left
+	 * from before a crash. */
+	if (unlinkat(s->txn->staged_fd, "folder", 0) < 0 && errno == EISDIR)
+		unlinkat(s->txn->staged_fd, "folder", AT_REMOVEDIR);
+	r = make_folder(s->txn->staged_fd, "folder", &like, true);
+	do
+		if (r == 0)
+			r = sys_result(syscall(SYS_renameat2, s->txn->staged_fd, "folder", parent,
+					       name, RENAME_EXCHANGE));
+	while (r == -EINTR);
+	if (r == 0 && unlinkat(s->txn->staged_fd, "folder", 0) < 0)
+		r = -errno;
+	return r;
+}
+
+/* PATH is above something that leaves. */
+static int open_up(struct settler *s, const char *path)
+{
+	_cleanup_(node_release) struct node node = {0};
+	_cleanup_(fd_closep) int fd = -1;
+	int r = 0;
+
+	if (*path) {
+		_cleanup_(fd_closep) int parent = -1;
+		const char *name;
+
+		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
+		if (parent == -ENOENT || parent == -ENOTDIR)
+			return 0;
+		r = parent < 0 ? parent : upper_read(parent, name, UPPER_PLAIN, &node);
+		if (r == 0 && node.type == NODE_WHITEOUT && s->txn->is_discard) {
+			const struct txn_item *first = first_below(s, path);
+
+			if (first && !str_eq(first->path, path)) {
+				r = unwhite(s, path);
+				node.type = NODE_DIR;
+			}
+		}
+		if (r < 0 || node.type != NODE_DIR)
+			return r;
+	}
+	fd = relaxed_open(&s->relaxed, s->root->upper_fd, path, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
+	return upper_mark(fd) == UPPER_OPAQUE ? uncover(s, fd, path) : 0;
+}
+
+static int open_all(struct settler *s)
+{
+	_cleanup_(freep) char *last = strdup("");
+	int r = last ? open_up(s, "") : -ENOMEM;
+
+	for (size_t i = 0; i < s->txn->n_items && r == 0; i++) {
+		const struct txn_item *item = &s->txn->items[i];
+		char *path, *slash;
+
+		if (!leaves(s, item))
+			continue;
+		path = strdup(item->path);
+		if (!path)
+			return -ENOMEM;
+		for (slash = strchr(path, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
+			*slash = '\0';
+			/* The folders above the last one were seen to. */
+			if (!change_path_below(path, last))
+				r = open_up(s, path);
+			*slash = '/';
+		}
+		free(last);
+		last = path;
+	}
+	return r;
+}
+
+static int remove_dir(struct settler *s, int parent, const char *name, const struct node *node,
+		      const char *key)
+{
+	_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd == -EACCES) {
+		_cleanup_(fd_closep) int path = path_open_nolink(parent, name, O_PATH, 0);
+
+		if (path < 0 || fd_chmod(path, node->mode | 0700) < 0)
+			return fd;
+		fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
+	}
+	if (fd < 0)
+		return fd;
+	if (!dir_is_empty(fd))
+		return 0;
+	/* To move it, it must be writable. */
+	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
+		return -errno;
+	return move(parent, name, s->txn->staged_fd, key);
+}
+
+static int remove_one(struct settler *s, size_t i)
+{
+	const struct txn_item *item = &s->txn->items[i];
+	_cleanup_(node_release) struct node node = {0};
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+	char key[24];
+	int r;
+
+	if (!*item->path) {
+		/* The layer itself: it only has a mode. */
+		return s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->old.mode) : 0;
+	}
+	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, item->path, &name);
+	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP)
+		return 0;
+	r = parent < 0 ? parent : node_read(parent, name, &node);
+	if (r < 0 || node.type == NODE_ABSENT)
+		return r;
+	txn_key(i, key);
+	if (item->kind == CHANGE_DELETE) {
+		if (node.type != NODE_WHITEOUT && !(node.type == NODE_FILE && node.size == 0))
+			return 0;
+		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
+	}
+	if (node.ino != item->staged.ino)
+		return 0;
+	if (node.type == NODE_DIR)
+		return remove_dir(s, parent, name, &node, key);
+	return move(parent, name, s->txn->staged_fd, key);
+}
+
+/* Folders that are there only for what was in them. */
+static int prune(struct settler *s, const char *path)
+{
+	_cleanup_(freep) char *dir = strdup(path);
+	char *slash;
+
+	if (!dir)
+		return -ENOMEM;
+	while ((slash = strrchr(dir, '/'))) {
+		_cleanup_(fd_closep) int parent = -1, fd = -1, base = -1;
+		struct stat upper_st, base_st;
+		const char *name;
+
+		*slash = '\0';
+		fd = relaxed_open(&s->relaxed, s->root->upper_fd, dir, O_RDONLY | O_DIRECTORY);
+		if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+			continue;
+		if (fd < 0)
+			return fd;
+		base = path_open_nolink(s->root->base_fd, dir, O_PATH | O_DIRECTORY, 0);
+		if (base < 0 || upper_mark(fd) == UPPER_OPAQUE || !dir_is_empty(fd) ||
+		    fstat(fd, &upper_st) < 0 || fstat(base, &base_st) < 0)
+			return 0;
+		/* Its mode is a change that was not chosen. */
+		for (size_t i = 0; i < s->relaxed.n; i++)
+			if (s->relaxed.items[i].ino == upper_st.st_ino)
+				upper_st.st_mode = S_IFDIR | s->relaxed.items[i].mode;
+		if ((upper_st.st_mode & 07777) != (base_st.st_mode & 07777))
+			return 0;
+		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, dir, &name);
+		if (parent < 0)
+			return parent;
+		if (unlinkat(parent, name, AT_REMOVEDIR) < 0)
+			return errno == ENOENT || errno == ENOTEMPTY ? 0 : -errno;
+	}
+	return 0;
+}
+
+static int settle_root(struct settler *s)
+{
+	int r = open_all(s);
+
+	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--)
+		if (leaves(s, &s->txn->items[i - 1]))
+			r = remove_one(s, i - 1);
+	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--)
+		if (leaves(s, &s->txn->items[i - 1]))
+			r = prune(s, s->txn->items[i - 1].path);
+	return r;
+}
+
+/* Every folder of the upper layer above PATH. 1: they are there; 0: it cannot be. */
+static int make_parents(struct settler *s, const char *path)
+{
+	_cleanup_(freep) char *dir = strdup(path);
+	int r = dir ? 1 : -ENOMEM;
+
+	for (char *slash = dir ? strchr(dir, '/') : NULL; slash && r == 1;
+	     slash = strchr(slash + 1, '/')) {
+		_cleanup_(node_release) struct node un = {0}, bn = {0};
+		_cleanup_(fd_closep) int parent = -1, base = -1;
+		const char *name;
+
+		*slash = '\0';
+		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, dir, &name);
+		r = parent < 0 ? parent : node_read(parent, name, &un);
+		if (r == 0 && un.type == NODE_ABSENT) {
+			base = path_open_nolink(s->root->base_fd, dir, O_PATH | O_DIRECTORY, 0);
+			if (base >= 0)
+				r = node_read(base, "", &bn);
+			if (base >= 0 && r == 0)
+				r = make_folder(parent, name, &bn, false);
+			un.type = base >= 0 ? NODE_DIR : NODE_ABSENT;
+		}
+		if (r == 0)
+			r = un.type == NODE_DIR;
+		*slash = '/';
+	}
+	return r;
+}
+
+static int base_has(const struct settler *s, const char *path)
+{
+	_cleanup_(node_release) struct node node = {0};
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+	int r;
+
+	parent = open_parent(s->root->base_fd, path, &name);
+	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP)
+		return 0;
+	r = parent < 0 ? parent : node_read(parent, name, &node);
+	return r < 0 ? r : node.type != NODE_ABSENT;
+}
+
+static int restage_one(struct settler *s, size_t i)
+{
+	const struct txn_item *item = &s->txn->items[i];
+	_cleanup_(node_release) struct node node = {0}, kept = {0};
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+	char key[24];
+	int r;
+
+	if (!*item->path)
+		return s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->staged.mode) : 0;
+	txn_key(i, key);
+	if (item->kind == CHANGE_DELETE) {
+		r = base_has(s, item->path);
+	} else {
+		r = node_read(s->txn->staged_fd, key, &kept);
+		if (r == 0)
+			r = kept.type != NODE_ABSENT;
+	}
+	if (r == 1)
+		r = make_parents(s, item->path);
+	if (r <= 0)
+		return r;
+	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, item->path, &name);
+	r = parent < 0 ? parent : node_read(parent, name, &node);
+	/* Something newer stays. */
+	if (r < 0 || (node.type != NODE_ABSENT && node.type != NODE_DIR))
+		return r;
+	if (item->kind == CHANGE_DELETE)
+		return node.type == NODE_ABSENT ? upper_make_whiteout(parent, name) : 0;
+	if (node.type == NODE_ABSENT)
+		r = move(s->txn->staged_fd, key, parent, name);
+	if (r == 0 && kept.type == NODE_DIR) {
+		_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_PATH, 0);
+
+		r = fd < 0 ? fd : fd_chmod(fd, item->staged.mode);
+	}
+	return r;
+}
+
+static int restage_root(struct settler *s)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->txn->n_items && r == 0; i++)
+		if (leaves(s, &s->txn->items[i]))
+			r = restage_one(s, i);
+	return r;
+}
+
+static int each_root(struct txn *txn, int (*fn)(struct settler *s), struct err *err)
+{
+	for (size_t i = 0; i < txn->n_roots; i++) {
+		struct settler s = {
+			.txn = txn, .root = &txn->roots[i], .root_index = (unsigned)i, .err = err};
+		int r;
+
+		if (s.root->upper_fd < 0)
+			continue;
+		r = fn(&s);
+		relaxed_restore(&s.relaxed, s.root->upper_fd);
+		if (r < 0)
+			return err_sys(err, r, "update the stage %s", txn->stage_name);
+	}
+	return 0;
+}
+
+int txn_settle(struct txn *txn, struct err *err)
+{
+	return each_root(txn, settle_root, err);
+}
+
+int txn_restage(struct txn *txn, struct err *err)
+{
+	return each_root(txn, restage_root, err);
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/diff.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "stage/access.h"
+#include "stage/content.h"
+#include "stage/index.h"
+#include "stage/stage.h"
+#include "stage/txn-run.h"
+#include "stage/txn.h"
+
+static int look(int dirfd, const char *path, struct node *ret)
+{
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+
+	if (!*path)
+		return node_read(dirfd, "", ret);
+	parent = open_parent(dirfd, path, &name);
+	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP || parent == -EACCES) {
+		*ret = (struct node){0};
+		return 0;
+	}
+	return parent < 0 ? parent : node_read(parent, name, ret);
+}
+
+/* The base of a path that stays staged is what it is now. */
+static int refresh(struct txn *txn, const struct txn_item *item, struct index_entry *entry,
+		   struct err *err)
+{
+	const struct txn_root *root = &txn->roots[item->root];
+	_cleanup_(fd_closep) int parent = -1, fd = -1;
+	_cleanup_(str_release) struct str text = {0};
+	const char *name;
+	int r;
+
+	node_release(&entry->base);
+	entry->digest[0] = '\0';
+	entry->is_conflict = false;
+	r = look(root->base_fd, item->path, &entry->base);
+	if (r < 0 || entry->base.type != NODE_FILE || entry->base.size > INDEX_COPY_MAX)
+		return r;
+	parent = open_parent(root->base_fd, item->path, &name);
+	fd = parent < 0 ? parent : open_file(parent, name, entry->base.ino);
+	if (fd < 0 || content_read(fd, INDEX_COPY_MAX, &text) < 0)
+		return 0;
+	sha256_hex(str_text(&text), text.len, entry->digest);
+	if (diff_is_binary(str_text(&text), text.len))
+		return 0;
+	return index_keep_copy(txn->stage, entry->digest, &text, err);
+}
+
+static int copy_entry(const struct index_entry *from, struct index *index)
+{
+	struct index_entry copy = *from;
+
+	copy.path = strdup(from->path);
+	copy.run = strdup(from->run ? from->run : "");
+	copy.base.target = NULL;
+	if (!copy.path || !copy.run || node_copy(&copy.base, &from->base) < 0) {
+		free(copy.path);
+		free(copy.run);
+		return -ENOMEM;
+	}
+	return index_add(index, &copy);
+}
+
+/* Our own renames changed the ctime: that is no change of the host's. */
+static int accept_base(const struct txn *txn, const struct txn_item *item,
+		       struct index_entry *entry)
+{
+	struct node now = {0};
+	int r = look(txn->roots[item->root].base_fd, item->path, &now);
+
+	if (r < 0)
+		return r;
+	if (node_is_unmoved(&now, &entry->base) ||
+	    (item->action != TXN_NONE && entry->base.type == now.type &&
+	     entry->base.mode == now.mode && entry->base.size == now.size &&
+	     timespec_compare(entry->base.mtime, now.mtime) == 0)) {
+		node_release(&entry->base);
+		entry->base = now;
+		return 0;
+	}
+	node_release(&now);
+	return 0;
+}
+
+static int update_item(struct txn *txn, const struct txn_item *item, bool backward,
+		       struct index *index, struct timespec now, struct err *err)
+{
+	struct index_entry *entry = index_find(index, item->root, item->path);
+
+	if (!entry)
+		return 0;
+	if (backward)
+		return accept_base(txn, item, entry);
+	if (item->action == TXN_NONE || item->settles)
+		return 0;
+	entry->t0 = now;
+	return refresh(txn, item, entry, err);
+}
+
+/* What is not staged any more needs no entry. */
+static int drop_gone(struct txn *txn, struct index *index)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < index->n && r == 0; i++) {
+		struct index_entry *entry = &index->items[i];
+		_cleanup_(node_release) struct node node = {0};
+
+		if (entry->root >= txn->n_roots || txn->roots[entry->root].upper_fd < 0)
+			continue;
+		r = look(txn->roots[entry->root].upper_fd, entry->path, &node);
+		if (r == 0 && node.type == NODE_ABSENT)
+			index_drop(index, entry);
+	}
+	return r;
+}
+
+static void mark_calm(const struct txn *txn, struct index *index, struct timespec now)
+{
+	for (size_t i = 0; i < txn->calm.len; i++) {
+		char *path;
+		unsigned long root = strtoul(txn->calm.items[i], &path, 10);
+		struct index_entry *entry =
+			*path == ' ' ? index_find(index, (unsigned)root, path + 1) : NULL;
+
+		if (entry)
+			entry->t0 = now;
+	}
+}
+
+/* What the index said of what is staged again. */
+static int bring_back(struct txn *txn, struct index *index)
+{
+	_cleanup_(index_freep) struct index *before = calloc(1, sizeof(*before));
+	int r = before ? index_parse(str_text(&txn->index), txn->index.len, before) : -ENOMEM;
+
+	for (size_t i = 0; before && i < before->n && r == 0; i++)
+		if (!index_find(index, before->items[i].root, before->items[i].path))
+			r = copy_entry(&before->items[i], index);
+	if (r == 0)
+		index_sort(index);
+	return r;
+}
+
+int txn_update_index(struct txn *txn, bool backward, struct err *err)
+{
+	_cleanup_(index_freep) struct index *index = NULL;
+	struct timespec now;
+	int r = index_load(txn->stage, &index, err);
+
+	if (r < 0)
+		return r;
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (backward)
+		r = bring_back(txn, index);
+	for (size_t i = 0; i < txn->n_items && r == 0; i++)
+		r = update_item(txn, &txn->items[i], backward, index, now, err);
+	mark_calm(txn, index, now);
+	if (r == 0)
+		r = drop_gone(txn, index);
+	if (r < 0)
+		return err_sys(err, r, "update the index of stage %s", txn->stage_name);
+	index_sort(index);
+	return index_save(txn->stage, index, err);
+}
+
+static int look_at_left(struct txn *txn, struct err *err)
+{
+	for (size_t i = 0; i < txn->n_items; i++) {
+		struct txn_item *item = &txn->items[i];
+		int r;
+
+		if (item->action == TXN_NONE && item->staged.type != NODE_DIR)
+			continue;
+		node_release(&item->left);
+		r = look(txn->roots[item->root].base_fd, item->path, &item->left);
+		if (r < 0)
+			return err_sys(err, r, "look at %s", item->path);
+	}
+	return txn_write_left(txn, err);
+}
+
+/* Where the base is on another disk, `pending` must not be gone before. */
+static int sync_apart(struct txn *txn, struct err *err)
+{
+	for (size_t i = 0; i < txn->n_roots; i++)
+		if (txn->roots[i].is_apart && txn->roots[i].base_fd >= 0)
+			return txn_sync(txn, err);
+	return 0;
+}
+
+static int end(struct txn *txn, enum txn_state state, struct err *err)
+{
+	int r = sync_apart(txn, err);
+
+	if (r == 0)
+		r = txn_mark(txn, state, false, err);
+	if (r < 0)
+		return r;
+	/* From here on it has happened: whatever is left is swept by the next one. */
+	txn_drop_stores(txn);
+	txn_set_pending(txn, false, NULL);
+	return 0;
+}
+
+static int carry_out(struct txn *txn, struct err *err)
+{
+	int r = txn->is_discard ? 0 : txn_forward(txn, err);
+
+	if (r == 0 && !txn->is_discard)
+		r = look_at_left(txn, err);
+	if (r == 0)
+		r = txn_settle(txn, err);
+	if (r == 0)
+		r = txn_update_index(txn, false, err);
+	return r < 0 ? r : end(txn, TXN_DONE, err);
+}
+
+int txn_take_back(struct txn *txn, struct err *err)
+{
+	int r = 0;
+
+	if (txn->state != TXN_BEGUN) {
+		if (txn->state != TXN_BACKING)
+			r = txn_mark(txn, TXN_BACKING, true, err);
+		if (r == 0 && !txn->is_discard)
+			r = txn_backward(txn, err);
+		if (r == 0)
+			r = txn_restage(txn, err);
+		if (r == 0)
+			r = txn_update_index(txn, true, err);
+	}
+	if (r < 0)
+		return r;
+	if (txn->is_partial)
+		return end(txn, TXN_UNDONE, err);
+	txn_drop_stores(txn);
+	return txn_remove(txn, err);
+}
+
+int txn_finish(struct txn *txn, bool *ret_back, struct err *why, struct err *err)
+{
+	int r = carry_out(txn, why);
+
+	*ret_back = r < 0;
+	if (r == 0)
+		return 0;
+	r = txn_take_back(txn, err);
+	if (r < 0)
+		err_hint(err, r, "what was begun is ended by the next pale command here");
+	return r;
+}
+
+int txn_finish_undo(struct txn *txn, bool *ret_back, struct err *why, struct err *err)
+{
+	int r = txn->is_discard ? 0 : txn_backward(txn, why);
+
+	if (r == 0)
+		r = txn_restage(txn, why);
+	if (r == 0)
+		r = txn_update_index(txn, true, why);
+	if (r == 0)
+		r = end(txn, TXN_UNDONE, why);
+	*ret_back = r < 0;
+	if (r == 0)
+		return 0;
+	/* Then it stays applied. */
+	r = carry_out(txn, err);
+	if (r < 0)
+		err_hint(err, r, "what was begun is ended by the next pale command here");
+	return r;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/tree-remove.h"
+#include "stage/access.h"
+#include "stage/apply.h"
+#include "stage/make.h"
+#include "stage/txn-run.h"
+#include "stage/txn.h"
+
+static const char *store_name(const struct txn *txn, char buf[48])
+{
+	snprintf(buf, 48, ".pale-%s", txn->id);
+	return buf;
+}
+
+int txn_make_stores(struct txn *txn, struct err *err)
+{
+	char name[48];
+	bool synced = false;
+
+	store_name(txn, name);
+	for (size_t i = 0; i < txn->n_roots; i++) {
+		struct txn_root *root = &txn->roots[i];
+
+		if (!root->is_apart || root->base_fd < 0 || root->store_fd >= 0)
+			continue;
+		/* Whoever finds the folder must find why it is there. */
+		if (!synced && syncfs(txn->dir_fd) < 0)
+			return err_sys(err, -errno, "sync %s/applies", txn->state_dir);
+		synced = true;
+		if (mkdirat(root->base_fd, name, 0700) < 0 && errno != EEXIST)
+			return err_sys(err, -errno, "make a folder in %s", root->path);
+		root->store_fd =
+			path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
+		if (root->store_fd < 0)
+			return err_sys(err, root->store_fd, "open a folder in %s", root->path);
+	}
+	return 0;
+}
+
+void txn_drop_stores(struct txn *txn)
+{
+	char name[48];
+
+	store_name(txn, name);
+	for (size_t i = 0; i < txn->n_roots; i++) {
+		struct txn_root *root = &txn->roots[i];
+		struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, root->base.mtime};
+
+		if (!root->is_apart || root->base_fd < 0)
+			continue;
+		root->store_fd = fd_close(root->store_fd);
+		if (tree_remove(root->base_fd, name) == 0 && txn->state == TXN_BEGUN)
+			utimensat(root->base_fd, "", times, AT_EMPTY_PATH);
+	}
+}
+
+/* Names of one file in the upper layer become names of one file. */
+struct links {
+	struct link {
+		unsigned root;
+		ino_t ino;
+		size_t item;
+	} *items;
+	size_t n, cap;
+};
+
+static void links_release(struct links *links)
+{
+	free(links->items);
+}
+
+static struct link *links_find(const struct links *links, unsigned root, ino_t ino)
+{
+	size_t i = links->cap ? ino % links->cap : 0;
+
+	for (; links->cap && links->items[i].ino; i = (i + 1) % links->cap)
+		if (links->items[i].ino == ino && links->items[i].root == root)
+			return &links->items[i];
+	return NULL;
+}
+
+static int links_add(struct links *links, struct link link)
+{
+	size_t i;
+
+	if (links->n * 2 >= links->cap) {
+		struct links grown = {.cap = links->cap ? links->cap * 4 : 64};
+		int r = 0;
+
+		grown.items = calloc(grown.cap, sizeof(*grown.items));
+		if (!grown.items)
+			return -ENOMEM;
+		for (i = 0; i < links->cap && r == 0; i++)
+			if (links->items[i].ino)
+				r = links_add(&grown, links->items[i]);
+		free(links->items);
+		*links = grown;
+	}
+	for (i = link.ino % links->cap; links->items[i].ino; i = (i + 1) % links->cap)
+		;
+	links->items[i] = link;
+	links->n++;
+	return 0;
+}
+
+static int make_new(struct txn *txn, size_t i, struct links *links, struct relaxed *relaxed)
+{
+	struct txn_item *item = &txn->items[i];
+	const struct txn_root *root = &txn->roots[item->root];
+	_cleanup_(fd_closep) int parent = -1;
+	char key[24], other[24];
+	const struct link *first;
+	const char *name;
+	int r;
+
+	txn_key(i, key);
+	if (item->has_text)
+		return make_text(item->text, item->text_len, &item->staged, item->mode,
+				 root->store_fd, key);
+	first = item->staged.type == NODE_FILE && item->staged.nlink > 1
+			? links_find(links, item->root, item->staged.ino)
+			: NULL;
+	if (first)
+		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key,
+			      0) < 0
+			       ? -errno
+			       : 0;
+	parent = relaxed_open_parent(relaxed, root->upper_fd, item->path, &name);
+	if (parent < 0)
+		return parent;
+	r = make_copy(parent, name, &item->staged, item->mode, root->store_fd, key);
+	if (r == 0 && item->staged.type == NODE_FILE && item->staged.nlink > 1)
+		r = links_add(links,
+			      (struct link){.root = item->root, .ino = item->staged.ino, .item = i});
+	return r;
+}
+
+/* Where the store is in the base: what is there stays elsewhere, for undo. */
+static int keep_old(struct txn *txn, size_t i)
+{
+	const struct txn_item *item = &txn->items[i];
+	_cleanup_(fd_closep) int parent = -1, old = -1;
+	const char *name;
+	char key[24];
+
+	if (mkdirat(txn->dir_fd, "old", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	old = path_open_nolink(txn->dir_fd, "old", O_PATH | O_DIRECTORY, 0);
+	parent = old < 0 ? old : open_parent(txn->roots[item->root].base_fd, item->path, &name);
+	if (parent < 0)
+		return parent;
+	return make_copy(parent, name, &item->old, item->old.mode, old, txn_key(i, key));
+}
+
+static bool has_old(const struct txn_item *item)
+{
+	return item->action == TXN_TAKE || item->action == TXN_SWAP;
+}
+
+static int prepare_one(struct txn *txn, size_t i, struct links *links, struct relaxed *relaxed)
+{
+	struct txn_item *item = &txn->items[i];
+	const struct txn_root *root = &txn->roots[item->root];
+	char key[24];
+	int r = 0;
+
+	if (item->action == TXN_PUT || item->action == TXN_SWAP) {
+		r = make_new(txn, i, links, relaxed);
+		if (r == 0)
+			r = node_read(root->store_fd, txn_key(i, key), &item->made);
+		if (r == 0 && item->made.type == NODE_ABSENT)
+			r = -ESTALE;
+	}
+	if (r == 0 && root->is_apart && has_old(item))
+		r = keep_old(txn, i);
+	return r;
+}
+
+int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct err *err)
+{
+	_cleanup_(links_release) struct links links = {0};
+	struct relaxed *relaxed = calloc(txn->n_roots + 1, sizeof(*relaxed));
+	int r = relaxed ? txn_make_stores(txn, err) : err_oom(err);
+
+	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
+		const struct txn_item *item = &txn->items[i];
+
+		if (progress && progress->fn)
+			r = progress->fn(progress->data, i, txn->n_items, item->path);
+		if (r < 0) {
+			err_set(err, ERR_SYSTEM, r, "interrupted; nothing was changed");
+			break;
+		}
+		r = prepare_one(txn, i, &links, &relaxed[item->root]);
+		if (r < 0)
+			err_sys(err, r, "prepare %s", item->path);
+	}
+	for (size_t i = 0; relaxed && i < txn->n_roots; i++)
+		if (txn->roots[i].upper_fd >= 0)
+			relaxed_restore(&relaxed[i], txn->roots[i].upper_fd);
+	free(relaxed);
+	return r;
+}
+
+int txn_reload(struct txn *txn, struct err *err)
+{
+	_cleanup_(fd_closep) int old = -1;
+	int r = txn_make_stores(txn, err);
+
+	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
+		struct txn_item *item = &txn->items[i];
+		const struct txn_root *root = &txn->roots[item->root];
+		_cleanup_(node_release) struct node kept = {0}, now = {0};
+		char key[24];
+
+		if (!root->is_apart || !has_old(item) || item->stays)
+			continue;
+		txn_key(i, key);
+		if (old < 0)
+			old = path_open_nolink(txn->dir_fd, "old", O_PATH | O_DIRECTORY, 0);
+		r = old < 0 ? old : node_read(old, key, &kept);
+		if (r == 0)
+			r = make_copy(old, key, &kept, item->old.mode, root->store_fd, key);
+		if (r == 0)
+			r = node_read(root->store_fd, key, &now);
+		if (r < 0)
+			return err_sys(err, r, "restore %s", item->path);
+		now.mode = item->old.mode;
+		now.mtime = item->old.mtime;
+		node_release(&item->old);
+		item->old = now;
+		now.target = NULL;
+	}
+	return r;
+}

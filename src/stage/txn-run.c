@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+#include "stage/txn-run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "stage/access.h"
+#include "stage/txn-order.h"
+#include "stage/txn.h"
+
+enum { TRIES = 8 };
+
+static int rename2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	int r;
+
+	do
+		r = sys_result(syscall(SYS_renameat2, from_dir, from, to_dir, to, flags));
+	while (r == -EINTR);
+	return r;
+}
+
+/* An item, where it is, and what is on both sides now. */
+struct place {
+	struct txn_item *item;
+	int parent, store;
+	const char *name;
+	char key[24];
+	struct node base, other;
+};
+
+static void place_release(struct place *place)
+{
+	place->parent = fd_close(place->parent);
+	node_release(&place->base);
+	node_release(&place->other);
+}
+
+static int place_look(struct place *place)
+{
+	int r;
+
+	node_release(&place->base);
+	node_release(&place->other);
+	r = node_read(place->parent, place->name, &place->base);
+	return r < 0 ? r : node_read(place->store, place->key, &place->other);
+}
+
+static int place_open(struct txn *txn, size_t i, struct place *place)
+{
+	struct txn_item *item = &txn->items[i];
+	const struct txn_root *root = &txn->roots[item->root];
+	int r;
+
+	*place = (struct place){.item = item, .store = root->store_fd};
+	txn_key(i, place->key);
+	place->parent = open_parent(root->base_fd, item->path, &place->name);
+	r = place->parent < 0 ? place->parent : place_look(place);
+	if (r < 0)
+		place_release(place);
+	return r;
+}
+
+static bool is_it(const struct node *now, const struct node *wanted)
+{
+	return now->type != NODE_ABSENT && now->type == wanted->type && now->ino == wanted->ino;
+}
+
+/* Is what came out of the base what was expected there? */
+static bool is_expected(const struct place *place, const struct node *wanted)
+{
+	const struct node *got = &place->other;
+
+	if (got->type != NODE_DIR)
+		return node_is_unmoved(got, wanted);
+	if (!is_it(got, wanted))
+		return false;
+	{
+		_cleanup_(fd_closep) int fd =
+			path_open_nolink(place->store, place->key, O_RDONLY | O_DIRECTORY, 0);
+
+		return fd >= 0 && dir_is_empty(fd);
+	}
+}
+
+/* Out of the base into the store; back again if it is not WANTED. */
+static int take(struct place *place, const struct node *wanted)
+{
+	int r = rename2(place->parent, place->name, place->store, place->key, RENAME_NOREPLACE);
+
+	if (r == 0)
+		r = place_look(place);
+	if (r == 0 && !is_expected(place, wanted)) {
+		rename2(place->store, place->key, place->parent, place->name, RENAME_NOREPLACE);
+		r = -ESTALE;
+	}
+	return r;
+}
+
+static int put(struct place *place)
+{
+	int r = rename2(place->store, place->key, place->parent, place->name, RENAME_NOREPLACE);
+
+	return r == -EEXIST ? -ESTALE : r;
+}
+
+static int swap(struct place *place, const struct node *wanted)
+{
+	int r = rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
+
+	if (r == 0)
+		r = place_look(place);
+	if (r == 0 && !is_expected(place, wanted)) {
+		rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
+		r = -ESTALE;
+	}
+	return r;
+}
+
+static int forward_one(struct place *place)
+{
+	struct txn_item *item = place->item;
+
+	switch (item->action) {
+	case TXN_PUT:
+		if (is_it(&place->base, &item->made))
+			return 0;
+		return is_it(&place->other, &item->made) ? put(place) : -ESTALE;
+	case TXN_TAKE:
+		if (is_it(&place->other, &item->old))
+			return place->base.type == NODE_ABSENT ? 0 : -ESTALE;
+		return is_it(&place->base, &item->old) ? take(place, &item->old) : -ESTALE;
+	case TXN_SWAP:
+		if (is_it(&place->base, &item->made))
+			return is_expected(place, &item->old) ? 0 : -ESTALE;
+		return is_it(&place->base, &item->old) && is_it(&place->other, &item->made)
+			       ? swap(place, &item->old)
+			       : -ESTALE;
+	case TXN_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* As it was put there, and not written to since. */
+static bool is_ours(const struct place *place)
+{
+	const struct node *made = &place->item->made;
+
+	return is_it(&place->base, made) &&
+	       (made->type == NODE_DIR || node_is_unmoved(&place->base, made));
+}
+
+/* Nobody else's work is touched: -ESTALE. */
+static int backward_one(struct place *place)
+{
+	struct txn_item *item = place->item;
+
+	switch (item->action) {
+	case TXN_PUT:
+		if (!is_it(&place->base, &item->made))
+			return 0;
+		return is_ours(place) ? take(place, &item->made) : -ESTALE;
+	case TXN_TAKE:
+		if (is_it(&place->base, &item->old))
+			return 0;
+		return is_it(&place->other, &item->old) ? put(place) : -ESTALE;
+	case TXN_SWAP:
+		if (is_it(&place->base, &item->old))
+			return 0;
+		if (!is_it(&place->other, &item->old))
+			return -ESTALE;
+		if (place->base.type == NODE_ABSENT)
+			return put(place);
+		return is_ours(place) ? swap(place, &item->made) : -ESTALE;
+	case TXN_NONE:
+		break;
+	}
+	return 0;
+}
+
+static void wait_a_little(int try)
+{
+	struct timespec time = {.tv_nsec = 500000L << try};
+
+	nanosleep(&time, NULL);
+}
+
+/* A folder above may be renamed at this very moment, a disk may answer again. */
+static int one(struct txn *txn, size_t i, bool forward)
+{
+	int r = 0;
+
+	for (int try = 0; try < TRIES; try++) {
+		_cleanup_(place_release) struct place place = {.parent = -1};
+
+		if (try > 0)
+			wait_a_little(try);
+		r = place_open(txn, i, &place);
+		if (r == 0)
+			r = forward ? forward_one(&place) : backward_one(&place);
+		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||
+		    r == -EXDEV)
+			break;
+	}
+	return r;
+}
+
+static bool lacks_permission(const struct node *dir)
+{
+	return dir->type == NODE_DIR && (dir->mode & 0700) != 0700 && geteuid() != 0 &&
+	       dir->uid == geteuid();
+}
+
+static int open_dir(const struct txn *txn, const struct txn_dir *dir)
+{
+	return path_open_nolink(txn->roots[dir->root].base_fd, *dir->path ? dir->path : ".",
+				O_PATH | O_DIRECTORY, 0);
+}
+
+/* Its owner may write into a folder that says otherwise, after a word. */
+static int relax(struct txn *txn, struct err *err)
+{
+	for (size_t i = 0; i < txn->n_dirs; i++) {
+		const struct txn_dir *dir = &txn->dirs[i];
+		_cleanup_(fd_closep) int fd = -1;
+		struct stat st;
+		int r;
+
+		if (!lacks_permission(&dir->before) && (dir->mode & 0700) == 0700)
+			continue;
+		fd = open_dir(txn, dir);
+		if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+			continue;
+		r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+		if (r == 0 && st.st_uid == geteuid() && geteuid() != 0 &&
+		    (st.st_mode & 0700) != 0700)
+			r = fd_chmod(fd, (st.st_mode & 07777) | 0700);
+		if (r < 0)
+			return err_sys(err, r, "open %s for writing", dir->path);
+	}
+	return 0;
+}
+
+static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forward)
+{
+	bool sets_time = forward ? dir->sets_time : dir->before.type == NODE_DIR;
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+				    forward ? dir->mtime : dir->before.mtime};
+	mode_t mode = forward ? dir->mode : dir->before.mode;
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat st;
+	int r;
+
+	if (!forward && dir->before.type != NODE_DIR)
+		return 0;
+	fd = open_dir(txn, dir);
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+		return 0; /* deleted, as it should be, or by somebody else */
+	r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+	if (r == 0 && (st.st_mode & 07777) != mode)
+		r = fd_chmod(fd, mode);
+	if (r == 0 && sets_time && utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
+		r = -errno;
+	return r;
+}
+
+/* Children first: a folder may close itself. */
+static int set_dirs(struct txn *txn, bool forward, struct err *err)
+{
+	for (size_t i = txn->n_dirs; i > 0; i--) {
+		const struct txn_dir *dir = &txn->dirs[i - 1];
+		int r = 0;
+
+		for (int try = 0; try < TRIES; try++) {
+			if (try > 0)
+				wait_a_little(try);
+			r = set_dir(txn, dir, forward);
+			if (r == 0)
+				break;
+		}
+		if (r < 0)
+			return err_sys(err, r, "set the mode of %s", dir->path);
+	}
+	return 0;
+}
+
+static int explain(const struct txn_item *item, int r, struct err *err)
+{
+	if (r == -ESTALE)
+		return err_set(err, ERR_SYSTEM, r, "%s was changed by somebody else meanwhile",
+			       item->path);
+	if (r == -EXDEV)
+		return err_set(err, ERR_UNSUPPORTED, r, "another file system is mounted at %s",
+			       item->path);
+	return err_sys(err, r, "change %s", item->path);
+}
+
+int txn_forward(struct txn *txn, struct err *err)
+{
+	_cleanup_(freep) size_t *order = NULL;
+	size_t n = 0;
+	int r = txn_order(txn, &order, &n) < 0 ? err_oom(err) : relax(txn, err);
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		const struct txn_item *item = &txn->items[order[i]];
+
+		if (item->stays)
+			continue;
+		r = one(txn, order[i], true);
+		if (r < 0)
+			explain(item, r, err);
+	}
+	return r < 0 ? r : set_dirs(txn, true, err);
+}
+
+int txn_backward(struct txn *txn, struct err *err)
+{
+	_cleanup_(freep) size_t *order = NULL;
+	size_t n = 0;
+	int r = txn_order(txn, &order, &n) < 0 ? err_oom(err) : relax(txn, err);
+	int failed = 0;
+
+	if (r < 0)
+		return r;
+	/* All that can be taken back is: one that cannot stops nothing else. */
+	for (size_t i = n; i > 0; i--) {
+		const struct txn_item *item = &txn->items[order[i - 1]];
+
+		if (item->stays)
+			continue;
+		r = one(txn, order[i - 1], false);
+		if (r == -ESTALE)
+			txn->is_partial = true;
+		else if (r < 0 && failed == 0)
+			failed = explain(item, r, err);
+	}
+	r = set_dirs(txn, false, failed ? NULL : err);
+	return failed ? failed : r;
+}

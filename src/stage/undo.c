@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "stage/access.h"
+#include "stage/apply.h"
+#include "stage/choose.h"
+#include "stage/content.h"
+#include "stage/stage.h"
+#include "stage/txn-run.h"
+#include "stage/txn.h"
+
+static int look(const struct txn *txn, const struct txn_item *item, struct node *ret)
+{
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+
+	*ret = (struct node){0};
+	if (!*item->path)
+		return node_read(txn->roots[item->root].base_fd, "", ret);
+	parent = open_parent(txn->roots[item->root].base_fd, item->path, &name);
+	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP)
+		return 0;
+	return parent < 0 ? parent : node_read(parent, name, ret);
+}
+
+/* Only its times are others: is the content what was applied? */
+static bool has_applied_content(const struct txn *txn, size_t i)
+{
+	const struct txn_item *item = &txn->items[i];
+	_cleanup_(fd_closep) int parent = -1, base = -1, staged = -1;
+	const char *name;
+	char key[24];
+
+	parent = open_parent(txn->roots[item->root].base_fd, item->path, &name);
+	base = parent < 0 ? parent : open_file(parent, name, item->made.ino);
+	staged = open_file(txn->staged_fd, txn_key(i, key), 0);
+	return base >= 0 && staged >= 0 && content_equal(base, staged) == 1;
+}
+
+static bool is_as_left(const struct txn *txn, size_t i, const struct node *now)
+{
+	const struct txn_item *item = &txn->items[i];
+
+	if (item->left.type == NODE_ABSENT)
+		return now->type == NODE_ABSENT;
+	if (now->type != item->left.type || now->ino != item->left.ino ||
+	    now->mode != item->left.mode)
+		return false;
+	if (now->type == NODE_DIR || node_is_same(now, &item->left))
+		return true;
+	return node_is_unmoved(now, &item->left) && now->type == NODE_FILE &&
+	       has_applied_content(txn, i);
+}
+
+static size_t find_item(const struct txn *txn, unsigned root, const char *path)
+{
+	size_t low = 0, high = txn->n_items;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct txn_item *item = &txn->items[middle];
+		int order = item->root != root ? (item->root < root ? -1 : 1)
+					       : change_path_compare(item->path, path);
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (size_t)-1;
+}
+
+static bool made_folder(const struct txn_item *item)
+{
+	return item->made.type == NODE_DIR &&
+	       (item->action == TXN_PUT || item->action == TXN_SWAP);
+}
+
+/* A folder that was made can go when nothing but what was applied is in it. */
+static bool can_go(const struct txn *txn, const struct txn_item *item)
+{
+	_cleanup_(strv_release) struct strv names = {0};
+	_cleanup_(fd_closep) int fd = path_open_nolink(txn->roots[item->root].base_fd, item->path,
+						       O_RDONLY | O_DIRECTORY, 0);
+
+	if (fd < 0 || dir_names(fd, &names) < 0)
+		return fd == -EACCES;
+	for (size_t i = 0; i < names.len; i++) {
+		_cleanup_(freep) char *path = path_join(item->path, names.items[i]);
+		size_t k = path ? find_item(txn, item->root, path) : (size_t)-1;
+
+		if (k == (size_t)-1 || txn->items[k].stays || txn->items[k].action != TXN_PUT)
+			return false;
+	}
+	return true;
+}
+
+/* Which items can be taken back; children first, since they decide on folders. */
+static int judge(struct txn *txn, struct err *err)
+{
+	for (size_t i = txn->n_items; i > 0; i--) {
+		struct txn_item *item = &txn->items[i - 1];
+		_cleanup_(node_release) struct node now = {0};
+		int r;
+
+		if (txn->is_discard || (item->action == TXN_NONE && item->staged.type != NODE_DIR))
+			continue;
+		r = look(txn, item, &now);
+		if (r < 0)
+			return err_sys(err, r, "look at %s", item->path);
+		item->stays = !is_as_left(txn, i - 1, &now);
+		if (!item->stays && made_folder(item))
+			item->stays = !can_go(txn, item);
+	}
+	/* Nothing can come back into a folder that stays something else. */
+	for (size_t i = 0; i < txn->n_items; i++) {
+		struct txn_item *item = &txn->items[i];
+		_cleanup_(freep) char *path = strdup(item->path);
+		char *slash;
+
+		if (!path)
+			return err_oom(err);
+		while (item->action == TXN_TAKE && !item->stays && (slash = strrchr(path, '/'))) {
+			size_t k;
+
+			*slash = '\0';
+			k = find_item(txn, item->root, path);
+			if (k != (size_t)-1 && txn->items[k].stays)
+				item->stays = true;
+		}
+	}
+	return 0;
+}
+
+/* A folder that stays must keep its mode, too. */
+static void keep_dirs(struct txn *txn)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < txn->n_dirs; i++) {
+		size_t k = find_item(txn, txn->dirs[i].root, txn->dirs[i].path);
+
+		if (k != (size_t)-1 && txn->items[k].stays) {
+			free(txn->dirs[i].path);
+			continue;
+		}
+		txn->dirs[kept++] = txn->dirs[i];
+	}
+	txn->n_dirs = kept;
+}
+
+static int find_last(const char *state_dir, char id[32], struct err *err)
+{
+	_cleanup_(freep) struct apply_entry *entries = NULL;
+	size_t n = 0;
+	int r = applies_list(state_dir, &entries, &n, err);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (!entries[i].is_undone) {
+			memcpy(id, entries[i].id, sizeof(entries[i].id));
+			return 0;
+		}
+	return r < 0 ? r
+		     : err_set(err, ERR_USAGE, -ENOENT,
+			       "there is no apply or discard that could be taken back");
+}
+
+static int decide(struct txn *txn, struct err *err)
+{
+	int r = txn_set_pending(txn, true, err);
+
+	if (r == 0)
+		r = txn_reload(txn, err);
+	if (r == 0)
+		r = txn_write_stays(txn, err);
+	if (r == 0)
+		r = txn_sync(txn, err);
+	if (r == 0)
+		r = txn_mark(txn, TXN_UNDOING, true, err);
+	if (r < 0) {
+		txn_drop_stores(txn);
+		txn_set_pending(txn, false, NULL);
+	}
+	return r;
+}
+
+static int undo(struct txn *txn, struct apply_report *report, struct err *err)
+{
+	struct err why = {0};
+	size_t n = 0;
+	bool back;
+	int r = judge(txn, err);
+
+	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
+		const struct txn_item *item = &txn->items[i];
+
+		n += !item->stays;
+		if (report_add(report, item->root, item->path, item->kind,
+			       item->stays ? APPLY_CHANGED : APPLY_DONE, 0,
+			       item->stays ? "it has changed since" : "") < 0)
+			r = err_oom(err);
+	}
+	if (r < 0 || n == 0)
+		return r;
+	keep_dirs(txn);
+	r = decide(txn, err);
+	if (r == 0)
+		r = txn_finish_undo(txn, &back, &why, err);
+	if (r == 0 && back) {
+		if (err)
+			*err = why;
+		r = why.errnum ? -why.errnum : -EIO;
+	}
+	if (r == 0)
+		snprintf(report->id, sizeof(report->id), "%s", txn->id);
+	return r;
+}
+
+/* Opens the txn ID and its stage, both locked. */
+int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
+	      struct stage **ret_stage, struct err *err);
+
+int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
+	      struct stage **ret_stage, struct err *err)
+{
+	_cleanup_(stage_freep) struct stage *stage = NULL;
+	_cleanup_(txn_freep) struct txn *txn = NULL;
+	_cleanup_(fd_closep) int applies = -1, lock = -1;
+	int r = applies_open(state_dir, false, &applies, err);
+
+	if (r == 0)
+		r = applies_lock(applies, &lock, err);
+	if (r == 0)
+		r = txn_load(state_dir, applies, take_fd(lock), id, &txn, err);
+	if (r == -ENOENT)
+		return err_set(err, ERR_USAGE, r, "there is no apply %s", id);
+	if (r == 0)
+		r = stage_open(state_dir, txn->stage_name, false, &stage, err);
+	if (r == -ENOENT)
+		return err_set(err, ERR_USAGE, r, "the stage %s of apply %s is gone",
+			       txn->stage_name, id);
+	if (r == 0)
+		r = stage_lock(stage, true, err);
+	if (r == 0)
+		r = txn_open_roots(txn, stage, err);
+	if (r < 0)
+		return r;
+	*ret_txn = take_ptr(txn);
+	*ret_stage = take_ptr(stage);
+	return 0;
+}
+
+int stage_undo(const char *state_dir, const char *id, const struct apply_progress *progress,
+	       struct apply_report **ret, struct err *err)
+{
+	_cleanup_(apply_report_freep) struct apply_report *report = calloc(1, sizeof(*report));
+	_cleanup_(stage_freep) struct stage *stage = NULL;
+	_cleanup_(txn_freep) struct txn *txn = NULL;
+	char last[32] = "";
+	int r = 0;
+
+	(void)progress;
+	if (!report)
+		return err_oom(err);
+	if (!id) {
+		r = find_last(state_dir, last, err);
+		id = last;
+	}
+	if (r == 0)
+		r = undo_open(state_dir, id, &txn, &stage, err);
+	if (r < 0)
+		return r;
+	if (txn->state != TXN_DONE)
+		return err_set(err, ERR_USAGE, -EINVAL, "%s was taken back already", id);
+	r = undo(txn, report, err);
+	if (r == 0)
+		*ret = take_ptr(report);
+	return r;
+}
