@@ -46,15 +46,25 @@ static void choose_folders(struct chosen *chosen)
 	}
 }
 
-/* Every path by itself: those of a chosen folder are covered by it, but only if
- * everything below is meant. */
+/* Paths with all that is below where that is meant, else by themselves. */
 static int add_paths(const struct chosen *chosen, struct staged_choice *choice)
 {
+	const struct changes *changes = chosen->changes;
 	int r = 0;
 
-	for (size_t i = 0; i < chosen->changes->n && r == 0; i++)
+	for (size_t i = 0; i < changes->n && r == 0;) {
+		const struct change *at = &changes->items[i];
+		bool all = chosen->flags[i];
+		size_t end = i + 1;
+
+		for (; end < changes->n && changes->items[end].root == at->root &&
+		       change_path_below(at->path, changes->items[end].path);
+		     end++)
+			all = all && chosen->flags[end];
 		if (chosen->flags[i])
-			r = staged_choice_add(&chosen->changes->items[i], &choice->paths);
+			r = staged_choice_add(at, !all, &choice->paths);
+		i = all ? end : i + 1;
+	}
 	return r;
 }
 
@@ -69,11 +79,11 @@ static int add_accepted(const struct review_item *item, struct chosen *chosen,
 		return 0;
 	/* Who says yes to a file that is marked has named it. */
 	if (change->flags & CHANGE_IS_PROTECTED)
-		r = staged_choice_add(change, &choice->include_protected);
+		r = staged_choice_add(change, true, &choice->include_protected);
 	if (r == 0 && (change->flags & CHANGE_IS_CONFLICT) && !(change->flags & CHANGE_MERGES))
-		r = staged_choice_add(change, &choice->take_staged);
+		r = staged_choice_add(change, true, &choice->take_staged);
 	if (r == 0 && item->entry->from && (item->entry->from->flags & CHANGE_IS_PROTECTED))
-		r = staged_choice_add(item->entry->from, &choice->include_protected);
+		r = staged_choice_add(item->entry->from, true, &choice->include_protected);
 	if (r < 0)
 		return r;
 	if (item_verdict(item) == VERDICT_YES) {

@@ -132,7 +132,8 @@ static void digest(const struct review *review, const struct review_item *item,
 /* Does it come and go as a whole? */
 static bool is_whole(const struct review *review, const struct review_item *item)
 {
-	return item->is_git_data || item->entry->kind != ENTRY_CHANGED || review->hunks.n == 0;
+	return item->is_git_data || item->entry->kind != ENTRY_CHANGED || review->hunks.n == 0 ||
+	       (item->entry->change->flags & CHANGE_IS_CONFLICT);
 }
 
 int review_fit(struct review *review, struct review_item *item, struct err *err)

@@ -34,14 +34,15 @@ const struct apply_choice *staged_choice_finish(struct staged_choice *choice)
 	return &choice->choice;
 }
 
-int staged_choice_add(const struct change *change, struct staged_paths *paths)
+int staged_choice_add(const struct change *change, bool alone, struct staged_paths *paths)
 {
 	struct apply_path *items = reallocarray(paths->items, paths->n + 1, sizeof(*items));
 
 	if (!items)
 		return -ENOMEM;
 	paths->items = items;
-	items[paths->n++] = (struct apply_path){.root = change->root, .path = change->path};
+	items[paths->n++] = (struct apply_path){
+		.root = change->root, .path = change->path, .is_alone = alone};
 	return 0;
 }
 
@@ -70,7 +71,7 @@ int staged_choice_edits(const struct change *change, const bool *edits, size_t n
 	memcpy(chosen, edits, n * sizeof(*edits));
 	items[picks->n++] = (struct apply_edits){
 		.root = change->root, .path = change->path, .chosen = chosen, .n = n};
-	return staged_choice_add(change, &choice->paths);
+	return staged_choice_add(change, true, &choice->paths);
 }
 
 /* "FILE:N" in two; N counts from 1. */
@@ -115,7 +116,8 @@ static int pick(const struct staged *staged, const struct entry *entry, const ch
 			       hunks.n == 1 ? "is only" : "are only", hunks.n);
 	/* What comes or goes as a whole has one hunk. */
 	if (entry->kind != ENTRY_CHANGED)
-		return staged_choice_add(entry->change, &choice->paths) < 0 ? err_oom(err) : 0;
+		return staged_choice_add(entry->change, true, &choice->paths) < 0 ? err_oom(err)
+										  : 0;
 	edits = calloc(hunks.diff.len + 1, sizeof(*edits));
 	if (!edits)
 		return err_oom(err);

@@ -30,7 +30,7 @@ int staged_choice_hunk(const struct staged *staged, const char *text, struct sta
 /* EDITS (N of them) of the file that CHANGE is about. Copied. -ENOMEM. */
 int staged_choice_edits(const struct change *change, const bool *edits, size_t n,
 			struct staged_choice *choice);
-/* All of CHANGE. -ENOMEM. */
-int staged_choice_add(const struct change *change, struct staged_paths *paths);
+/* CHANGE as a whole, with everything below it unless ALONE. -ENOMEM. */
+int staged_choice_add(const struct change *change, bool alone, struct staged_paths *paths);
 /* Borrows from CHOICE. */
 const struct apply_choice *staged_choice_finish(struct staged_choice *choice);

@@ -56,6 +56,9 @@ int cmd_apply(int argc, char **argv)
 	r = stage_apply(staged.stage, staged.changes, staged_choice_finish(&choice),
 			&(struct apply_progress){progress_step, &progress}, &done, &err);
 	progress_end(&progress);
+	if (r == -EUCLEAN)
+		err_hint(&err, r,
+			 "look at them with pale diff, then: pale apply --accept-unsynced");
 	if (r == -ECANCELED) {
 		say("stopped: nothing was applied");
 		return 128 + progress_signal();

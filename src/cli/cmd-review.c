@@ -267,6 +267,8 @@ static int apply_accepted(struct session *session, const struct stage_args *args
 	progress_end(&progress);
 	if (r == -ECANCELED)
 		return stopped(&progress, "applied");
+	if (r == -EUCLEAN)
+		err_hint(session->err, r, "pale review --accept-unsynced applies them anyway");
 	if (r < 0)
 		return report(session->err);
 	return apply_report_print(staged, *ret, DEED_APPLY, false);

@@ -68,9 +68,9 @@ static int list(const struct staged *staged, bool json, struct err *err)
 
 static int no_apply(const char *id, struct err *err)
 {
-	if (!id)
+	if (!*err->message && !id)
 		err_set(err, ERR_USAGE, -ENOENT, "there is nothing to take back");
-	else
+	else if (!*err->message)
 		err_set(err, ERR_USAGE, -ENOENT, "there is no apply %s", id);
 	return err_hint(err, -ENOENT, "`pale undo --list` lists them");
 }

@@ -23,6 +23,7 @@ struct stage;
 struct apply_path {
 	unsigned root;
 	const char *path; /* and everything below; "" is all of the root */
+	bool is_alone;    /* not what is below */
 };
 
 /* Some of the edits of a text file. The others stay staged. */
