@@ -200,7 +200,8 @@ static int put_total(struct str *out, const struct rows *rows)
 
 static int print_rows(struct diff_job *job, const struct rows *rows)
 {
-	size_t columns = terminal_columns(STDOUT_FILENO), names = 0, most = 0, numbers, graph;
+	size_t columns = terminal_columns(STDOUT_FILENO), names = 0, most = 0, bin = 0;
+	size_t numbers, graph;
 	int r = 0;
 
 	if (rows->n == 0)
@@ -212,9 +213,11 @@ static int print_rows(struct diff_job *job, const struct rows *rows)
 			names = width_of(row->name);
 		if (row->added + row->removed > most)
 			most = row->added + row->removed;
+		if (row->is_binary)
+			bin = strlen("Bin");
 	}
 	columns = columns < 30 ? 30 : columns;
-	numbers = digits(most);
+	numbers = digits(most) > bin ? digits(most) : bin;
 	if (names > columns * 5 / 8)
 		names = columns * 5 / 8;
 	graph = columns > names + numbers + 12 ? columns - names - numbers - 6 : 6;
