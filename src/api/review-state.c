@@ -14,7 +14,7 @@
 #include "stage/lines.h"
 
 #define FILE_NAME "review"
-enum { STATE_MAX = 64 << 20 };
+enum { STATE_MAX = 64 << 20, ROOT_MAX = 1 << 20 };
 
 static int write_place(const struct review *review, struct str *out)
 {
@@ -50,20 +50,7 @@ static int write_item(const struct review_item *item, struct str *out)
 	return line_end(&line, out);
 }
 
-int review_save(const struct review *review, struct err *err)
-{
-	_cleanup_(str_release) struct str out = {0};
-	int r = review->n > 0 ? write_place(review, &out) : 0;
-
-	for (size_t i = 0; i < review->n && r == 0; i++)
-		r = write_item(&review->items[i], &out);
-	if (r < 0)
-		return err_oom(err);
-	return file_replace(review->staged->stage->dir_fd, FILE_NAME, str_text(&out), out.len, 0600,
-			    err);
-}
-
-static struct review_item *find(struct review *review, unsigned root, const char *path)
+static struct review_item *find(const struct review *review, unsigned root, const char *path)
 {
 	for (size_t i = 0; i < review->n; i++) {
 		const struct change *change = review->items[i].entry->change;
@@ -72,6 +59,54 @@ static struct review_item *find(struct review *review, unsigned root, const char
 			return &review->items[i];
 	}
 	return NULL;
+}
+
+/* Is the line about something staged that is no part of this review? */
+static bool is_of_others(const struct review *review, struct fields *fields)
+{
+	bool is_file = str_eq(fields_text(fields), "file");
+	unsigned root = (unsigned)fields_number(fields, ROOT_MAX);
+	const char *path = fields_text(fields);
+
+	return is_file && !fields->is_bad && !find(review, root, path) &&
+	       changes_find(review->staged->changes, root, path);
+}
+
+/* A review of some paths forgets nothing about the others. */
+static int keep_others(const struct review *review, struct str *out)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int r = file_read(review->staged->stage->dir_fd, FILE_NAME, STATE_MAX, &text, NULL), got;
+	const char *next = str_text(&text), *end = next + text.len;
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	do {
+		struct fields fields = {0};
+		const char *line = next;
+
+		got = fields_read(&next, end, &fields);
+		r = got == -ENOMEM ? got : 0;
+		if (got > 0 && is_of_others(review, &fields))
+			r = str_append_bytes(out, line, (size_t)(next - line));
+		fields_release(&fields);
+	} while (got != 0 && r == 0);
+	return r;
+}
+
+int review_save(const struct review *review, struct err *err)
+{
+	_cleanup_(str_release) struct str out = {0};
+	int r = review->n > 0 ? write_place(review, &out) : 0;
+
+	if (r == 0)
+		r = keep_others(review, &out);
+	for (size_t i = 0; i < review->n && r == 0; i++)
+		r = write_item(&review->items[i], &out);
+	if (r < 0)
+		return err_oom(err);
+	return file_replace(review->staged->stage->dir_fd, FILE_NAME, str_text(&out), out.len, 0600,
+			    err);
 }
 
 static bool are_verdicts(const char *text)
@@ -110,7 +145,7 @@ static int take_line(struct review *review, struct fields *fields, size_t *at, s
 		     struct err *err)
 {
 	_cleanup_(freep) char *word = strdup(fields_text(fields));
-	unsigned root = (unsigned)fields_number(fields, 1 << 20);
+	unsigned root = (unsigned)fields_number(fields, ROOT_MAX);
 	struct review_item *item = find(review, root, fields_text(fields));
 
 	if (!word)

@@ -13,7 +13,8 @@
 #define YELLOW "\033[33m"
 #define DIM    "\033[2m"
 
-enum { HEAD_ROWS = 3, FOOT_ROWS = 2 };
+/* A low screen does without the run and the keys. */
+enum { HEAD_ROWS = 3, FOOT_ROWS = 2, LOW_HEAD_ROWS = 2, LOW_FOOT_ROWS = 1, LOW = 8 };
 
 void review_view_release(struct review_view *view)
 {
@@ -189,7 +190,8 @@ static int draw_head(struct screen *screen, const struct review *review)
 		return r;
 	screen_row(screen, TITLE, str_text(&title));
 	screen_row(screen, item->entry->change->flags & alerts ? ALERT : YELLOW, str_text(&marks));
-	screen_row(screen, DIM, str_text(&run));
+	if (screen->rows >= LOW)
+		screen_row(screen, DIM, str_text(&run));
 	return 0;
 }
 
@@ -207,8 +209,10 @@ static void draw_foot(struct screen *screen, const struct review_view *view)
 	else if (view->top > 0)
 		str_append(&text, " (end)");
 	screen_row(screen, view->message ? ALERT : DIM, str_text(&text));
+	if (screen->rows < LOW)
+		return;
 	screen_row(screen, TITLE,
-		   screen->columns < 60
+		   screen->columns < 74
 			   ? " y n s a d f j k  e end  q quit  ? help"
 			   : " y accept  n reject  s split  a/d file  j/k move  e end  q quit  "
 			     "? help");
@@ -216,6 +220,7 @@ static void draw_foot(struct screen *screen, const struct review_view *view)
 
 int review_draw(struct screen *screen, const struct review *review, struct review_view *view)
 {
+	unsigned around;
 	int r = 0;
 
 	if (!view->is_made || view->at != review->at || view->part != review->part ||
@@ -223,8 +228,8 @@ int review_draw(struct screen *screen, const struct review *review, struct revie
 		r = make_rows(review, view, screen->columns);
 	if (r < 0)
 		return r;
-	view->page = screen->rows > HEAD_ROWS + FOOT_ROWS + 1 ? screen->rows - HEAD_ROWS - FOOT_ROWS
-							      : 1;
+	around = screen->rows < LOW ? LOW_HEAD_ROWS + LOW_FOOT_ROWS : HEAD_ROWS + FOOT_ROWS;
+	view->page = screen->rows > around ? screen->rows - around : 1;
 	review_scroll(view, 0);
 	screen_begin(screen);
 	r = draw_head(screen, review);
