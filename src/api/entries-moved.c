@@ -154,9 +154,9 @@ int entries_find_renames(const struct staged *staged, struct entries *entries, s
 {
 	_cleanup_(side_release) struct side gone = {0};
 	_cleanup_(side_release) struct side made = {0};
-	_cleanup_(freep) bool *is_joined = calloc(entries->n + 1, sizeof(*is_joined));
+	_cleanup_(freep) bool *is_joined = NULL;
 	size_t room = TOTAL_MAX;
-	int r = is_joined ? side_init(&gone, entries, ENTRY_DELETED) : -ENOMEM;
+	int r = side_init(&gone, entries, ENTRY_DELETED);
 
 	if (r == 0)
 		r = side_init(&made, entries, ENTRY_ADDED);
@@ -168,6 +168,9 @@ int entries_find_renames(const struct staged *staged, struct entries *entries, s
 	qsort_r(made.entries, made.n, sizeof(*made.entries), compare_sizes, entries);
 	keep_near(&gone, &made, entries);
 	keep_near(&made, &gone, entries);
+	is_joined = calloc(entries->n, sizeof(*is_joined));
+	if (!is_joined)
+		return err_oom(err);
 	r = side_load(&gone, staged, entries, &room);
 	if (r == 0)
 		r = side_load(&made, staged, entries, &room);

@@ -144,12 +144,10 @@ static int take_item(struct review *review, struct review_item *item, struct fie
 static int take_line(struct review *review, struct fields *fields, size_t *at, size_t *part,
 		     struct err *err)
 {
-	_cleanup_(freep) char *word = strdup(fields_text(fields));
+	const char *word = fields_text(fields);
 	unsigned root = (unsigned)fields_number(fields, ROOT_MAX);
 	struct review_item *item = find(review, root, fields_text(fields));
 
-	if (!word)
-		return err_oom(err);
 	if (!item || fields->is_bad)
 		return 0;
 	if (str_eq(word, "at")) {

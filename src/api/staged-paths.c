@@ -82,17 +82,15 @@ static int add_absolute(const struct staged *staged, const char *path, struct st
 /* Links on the way to it, but not itself. */
 static int resolve_parent(const char *path, char **ret)
 {
-	_cleanup_(freep) char *parent = strdup(path);
+	_cleanup_(freep) char *parent = NULL;
 	_cleanup_(freep) char *real = NULL;
-	char *slash = parent ? strrchr(parent, '/') : NULL;
+	const char *slash = strrchr(path, '/');
 	int r;
 
-	if (!parent)
-		return -ENOMEM;
 	if (!slash || !slash[1])
 		return -ENOENT;
-	*slash = '\0';
-	r = path_resolve(slash == parent ? "/" : parent, &real);
+	parent = slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+	r = parent ? path_resolve(parent, &real) : -ENOMEM;
 	if (r < 0)
 		return r;
 	*ret = path_join(real, slash + 1);

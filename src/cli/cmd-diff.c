@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/diff.h"
-#include "cli/progress.h"
 
 static int check_args(const struct stage_args *args, struct err *err)
 {
@@ -58,15 +57,13 @@ static int write_form(struct diff_job *job, const struct stage_args *args, struc
 
 static int show(struct diff_job *job, const struct stage_args *args, struct err *err)
 {
-	struct progress progress;
 	int r, closed;
 
 	output_open(&job->out, !args->values[OPT_JSON] && job->entries->n > 0);
 	/* On the terminal itself what is printed is progress enough. */
-	progress_begin(&progress, "comparing", job->out.on_terminal);
-	job->progress = &progress;
+	progress_begin(&job->progress, "comparing", job->out.on_terminal);
 	r = write_form(job, args, err);
-	progress_end(&progress);
+	progress_end(&job->progress);
 	closed = output_close(&job->out, r == 0 || r == -EPIPE ? err : NULL);
 	if (r == -ECANCELED)
 		return 128 + progress_signal();

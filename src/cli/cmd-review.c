@@ -231,10 +231,16 @@ static int run_screen(struct session *session)
 		return err_hint(session->err, r,
 				"pale diff shows what is staged, pale apply applies it");
 	while (r == END_NOT) {
-		if (review_draw(&session->screen, &session->review, &session->view) < 0)
+		int key;
+
+		if (review_draw(&session->screen, &session->review, &session->view) < 0) {
 			r = err_oom(session->err);
-		else
-			r = obey(session, screen_key(&session->screen));
+			break;
+		}
+		key = screen_key(&session->screen);
+		if (key != KEY_NONE)
+			session->view.message = NULL;
+		r = obey(session, key);
 	}
 	screen_close(&session->screen);
 	return r;

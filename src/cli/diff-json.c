@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "cli/diff.h"
-#include "cli/progress.h"
 
 static bool is_utf8(const char *text)
 {
@@ -173,7 +172,7 @@ int diff_json(struct diff_job *job, struct err *err)
 	json_add_string(&json, "stage", job->staged->stage ? job->staged->stage->name : NULL);
 	json_begin_array(&json, "changes");
 	for (size_t i = 0; i < entries->n && r == 0; i++) {
-		r = progress_step(job->progress, i, entries->n, entries->items[i].name);
+		r = progress_step(&job->progress, i, entries->n, entries->items[i].name);
 		if (r == 0)
 			r = add_entry(job, &json, &entries->items[i], err);
 		if (r == 0)

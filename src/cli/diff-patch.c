@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "cli/diff.h"
-#include "cli/progress.h"
 #include "stage/patch-zlib.h"
 
 #define BOLD   "\033[1m"
@@ -187,7 +186,7 @@ int diff_patch(struct diff_job *job, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; i < entries->n && r == 0; i++) {
-		r = progress_step(job->progress, i, entries->n, entries->items[i].name);
+		r = progress_step(&job->progress, i, entries->n, entries->items[i].name);
 		if (r == 0)
 			r = job->out.on_terminal
 				    ? show_entry(job, &entries->items[i], err)

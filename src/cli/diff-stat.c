@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "cli/diff.h"
-#include "cli/progress.h"
 
 struct row {
 	char *name;
@@ -241,31 +240,35 @@ static int add_git_data(const struct diff_job *job, struct rows *rows)
 	return row->name ? 0 : -ENOMEM;
 }
 
-int diff_stat(struct diff_job *job, struct err *err)
+static int fill_rows(struct diff_job *job, struct rows *rows, struct err *err)
 {
 	const struct entries *entries = job->entries;
-	_cleanup_(rows_release) struct rows rows = {0};
 	int r = 0;
 
-	rows.items = calloc(entries->n + 1, sizeof(*rows.items));
-	if (!rows.items)
-		return err_oom(err);
 	for (size_t i = 0; i < entries->n && r == 0; i++) {
 		const struct entry *entry = &entries->items[i];
 
 		if (diff_sums_up(job, entry))
 			continue;
-		r = progress_step(job->progress, i, entries->n, entry->name);
-		if (r < 0)
-			return r;
-		r = measure(&rows.items[rows.n], job, entry, err);
-		if (r < 0)
-			return r;
+		r = progress_step(&job->progress, i, entries->n, entry->name);
 		if (r == 0)
-			r = row_name(&rows.items[rows.n++], job, entry) < 0 ? err_oom(err) : 0;
-		else
-			r = 0; /* has changed meanwhile; it was said */
+			r = measure(&rows->items[rows->n], job, entry, err);
+		if (r == 0 && row_name(&rows->items[rows->n++], job, entry) < 0)
+			r = err_oom(err);
+		r = r > 0 ? 0 : r; /* it has changed meanwhile; that was said */
 	}
+	return r;
+}
+
+int diff_stat(struct diff_job *job, struct err *err)
+{
+	_cleanup_(rows_release) struct rows rows = {0};
+	int r;
+
+	rows.items = calloc(job->entries->n + 1, sizeof(*rows.items));
+	if (!rows.items)
+		return err_oom(err);
+	r = fill_rows(job, &rows, err);
 	if (r == 0 && (add_git_data(job, &rows) < 0 || print_rows(job, &rows) < 0))
 		r = err_oom(err);
 	return r;

@@ -2,16 +2,15 @@
 /* diff - the forms in which `pale diff` shows what is staged. */
 #pragma once
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/stage-verb.h"
-
-struct progress;
 
 struct diff_job {
 	const struct staged *staged;
 	const struct entries *entries;
 	bool is_chosen; /* paths were named: nothing of them is summed up or left out */
 	struct output out;
-	struct progress *progress;
+	struct progress progress;
 	bool is_partial; /* something could not be read; it was said */
 };
 

@@ -27,10 +27,10 @@ bool terminal_has_colour(int fd)
 unsigned terminal_columns(int fd)
 {
 	const char *text = getenv("COLUMNS");
+	unsigned long columns = text ? strtoul(text, NULL, 10) : 0;
 	struct winsize size;
-	int columns = text ? atoi(text) : 0;
 
-	if (columns > 0)
+	if (columns > 0 && columns < 10000)
 		return (unsigned)columns;
 	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
 		return size.ws_col;
@@ -66,9 +66,16 @@ static const char *pager_command(void)
 	return is_in_path("less") ? "less" : NULL;
 }
 
+static void set_signal(int number, void (*handler)(int))
+{
+	struct sigaction action = {.sa_handler = handler};
+
+	sigaction(number, &action, NULL);
+}
+
 static _Noreturn void become_pager(const char *command, int input)
 {
-	signal(SIGPIPE, SIG_DFL);
+	set_signal(SIGPIPE, SIG_DFL);
 	if (dup2(input, STDIN_FILENO) < 0)
 		_exit(127);
 	setenv("LESS", "FRX", 0);
@@ -94,8 +101,8 @@ static void start_pager(struct output *out, const char *command)
 	}
 	out->fd = fds[1];
 	/* Ctrl-C is for the pager, which stays; a closed one is seen as EPIPE. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
+	set_signal(SIGPIPE, SIG_IGN);
+	set_signal(SIGINT, SIG_IGN);
 }
 
 void output_open(struct output *out, bool paged)
@@ -133,7 +140,7 @@ int output_close(struct output *out, struct err *err)
 		out->fd = fd_close(out->fd);
 		while (waitpid(out->pager, &status, 0) < 0 && errno == EINTR)
 			;
-		signal(SIGINT, SIG_DFL);
+		set_signal(SIGINT, SIG_DFL);
 		if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
 			err_set(err, ERR_SYSTEM, -ENOENT, "the pager could not be started");
 			return err_hint(err, -ENOENT, "PALE_PAGER=cat shows everything at once");

@@ -244,7 +244,6 @@ int review_draw(struct screen *screen, const struct review *review, struct revie
 	}
 	draw_foot(screen, view);
 	screen_end(screen);
-	view->message = NULL;
 	return r;
 }
 

@@ -12,7 +12,7 @@ struct review_view {
 	bool is_made;
 	size_t top;          /* the first row in sight */
 	size_t page;         /* rows in sight */
-	const char *message; /* for one key; NULL: none */
+	const char *message; /* until the next key; NULL: none */
 };
 
 void review_view_release(struct review_view *view);

@@ -106,7 +106,7 @@ int screen_open(struct screen *screen, struct err *err)
 	catch (polite, array_len(polite), on_polite, 0);
 	catch (draws, array_len(draws), on_draw, 0);
 	catch (fatal, array_len(fatal), on_fatal, SA_RESETHAND);
-	signal(SIGPIPE, SIG_IGN);
+	catch (&(int){SIGPIPE}, 1, SIG_IGN, 0);
 	go_raw();
 	measure(screen);
 	return 0;
@@ -121,7 +121,7 @@ void screen_close(struct screen *screen)
 	catch (polite, array_len(polite), SIG_DFL, 0);
 	catch (draws, array_len(draws), SIG_DFL, 0);
 	catch (fatal, array_len(fatal), SIG_DFL, 0);
-	signal(SIGPIPE, SIG_DFL);
+	catch (&(int){SIGPIPE}, 1, SIG_DFL, 0);
 }
 
 /* --- keys --- */

@@ -40,7 +40,7 @@ printf 'a\0b\0c' >binary
 : >made-empty
 mkdir -p "dir with space"; echo 1 >"dir with space/a b"
 echo 2 >"$(printf 'new\nline')"
-echo 3 >"$(printf 'quo"te\\back')"
+echo 3 >"$(printf 'quot"ed\\back')"
 echo 4 >"$(printf '\377\376bytes')"
 echo 5 >"ünï"
 """
@@ -148,7 +148,7 @@ def operands():
         r = box.pale("apply", "a", "nosuch")
         ok(r.status == 2 and "nosuch: nothing is staged there" in r.err and "hint" in r.err
            and box.read("a/x") == "1\n", "one wrong operand, and nothing is applied", r)
-        r = box.pale("diff", "--stage", "defualt")
+        r = box.pale("diff", "--stage", "defaults")
         ok(r.status == 2 and 'did you mean "default"' in r.err, "no such stage: did you mean", r)
         box.write("pale.toml", "this is no toml")
         eq(len(names()), 4, "a broken pale.toml is no obstacle")
