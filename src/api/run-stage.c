@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/path.h"
 #include "base/size.h"
+#include "stage/apply.h"
 #include "stage/live.h"
 #include "stage/mounts.h"
 #include "stage/record.h"
@@ -32,6 +33,24 @@ bool run_is_staged(const struct run *run)
 		if (plan->ops[i].kind == OP_STAGED)
 			return true;
 	return false;
+}
+
+/* Without a stage nothing depends on it, and what failed is only said. */
+int run_recover(struct run *run, struct err *err)
+{
+	const char *state = run->context.workspace.state_dir;
+	struct err failed = {0};
+	int r = state && !run->has_outer ? stage_recover(state, &run->recovered, &failed) : 0;
+
+	if (r == 0)
+		return 0;
+	err_wrap(&failed, r, "an interrupted apply or discard");
+	if (!run->plan->stage) {
+		run->staged.err = failed;
+		return 0;
+	}
+	*err = failed;
+	return r;
 }
 
 static int mounted(void *data, const int *fds, struct err *err)
@@ -204,6 +223,8 @@ int run_stage_begin(struct run *run, struct err *err)
 	if (r == 0)
 		r = join_or_clear(run, err);
 	if (r == 0)
+		r = stage_announce(run->stage, run->id, err);
+	if (r == 0)
 		r = stage_begin(run->stage, run->id, getpid(), run->t0, command, err);
 	if (r < 0)
 		return r;
@@ -255,12 +276,13 @@ int run_stage_end(struct run *run, bool executed, struct err *err)
 
 	if (!run->stage)
 		return 0;
-	stage_leave(run->stage, run->id);
-	if (executed && writes(run->plan))
-		r = record(run, err);
 	if (run->plan->staging) {
-		int ended = stage_end(run->stage, run->id, r < 0 ? NULL : err);
+		int ended;
 
+		stage_leave(run->stage, run->id);
+		if (executed && writes(run->plan))
+			r = record(run, err);
+		ended = stage_finish(run->stage, run->id, r < 0 ? NULL : err);
 		r = r < 0 ? r : ended;
 	}
 	release(run);

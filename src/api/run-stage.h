@@ -6,6 +6,9 @@
 struct err;
 struct run;
 
+/* An apply or discard that was interrupted is ended first: run->recovered says what
+ * became of it. */
+int run_recover(struct run *run, struct err *err);
 /* Is there something to stage, and is this the process that will do it? */
 bool run_is_staged(const struct run *run);
 /* Open the stage, take its lock, decide what is mounted and what is joined;

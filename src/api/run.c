@@ -296,8 +296,10 @@ static int make_state(struct run *run, struct err *err)
 int run_execute(struct run *run, const struct run_request *request, struct err *err)
 {
 	struct err why;
-	int r = make_state(run, err);
+	int r = run_recover(run, err);
 
+	if (r == 0)
+		r = make_state(run, err);
 	if (r == 0)
 		r = attempt(run, request, err);
 

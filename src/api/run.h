@@ -13,6 +13,7 @@
 #include "plan/staging.h"
 #include "policy/resolve.h"
 #include "result/result.h"
+#include "stage/apply.h"
 
 struct json;
 struct stage;
@@ -28,6 +29,7 @@ struct run {
 	char id[32];
 	char *command; /* the registered name, or NULL */
 	struct result result;
+	struct recover_report recovered;
 	struct timespec t0;  /* when it began, by the clock of files */
 	struct stage *stage; /* while a staged run goes on */
 	struct staging staging;

@@ -398,6 +398,15 @@ static void explain_end(const struct run *run)
 	}
 }
 
+static void report_recovered(const struct recover_report *recovered)
+{
+	bool back = recovered->outcome == RECOVER_TAKEN_BACK;
+
+	if (back || recovered->outcome == RECOVER_FINISHED)
+		fprintf(stderr, "pale: an interrupted %s (%s) was %s\n", recovered->what,
+			recovered->id, back ? "taken back" : "carried to its end");
+}
+
 /* What waits, and what to do about it. */
 static void report_stage(const struct run *run)
 {
@@ -419,6 +428,7 @@ static int finish(const struct run *run, const struct run_args *args)
 	if (!is_quiet(args)) {
 		explain_end(run);
 		report_events(&run->result.events);
+		report_recovered(&run->recovered);
 		report_stage(run);
 	}
 	/* A result that could not be delivered is no success. */

@@ -109,6 +109,8 @@ int staged_serve(const struct staging *staging, int channel, struct warden_repor
 	do {
 		r = warden_receive_fds(channel, ret_report, fds, &n);
 	} while (r == -EINTR);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, r, "hear of the stage's mounts");
 	if (r < 0)
 		return -EPIPE;
 	if (ret_report->kind != WARDEN_MOUNTED)
@@ -121,5 +123,7 @@ int staged_serve(const struct staging *staging, int channel, struct warden_repor
 	r = staging->mounted(staging->data, fds, err);
 	if (r < 0)
 		return r;
-	return send(channel, &mark, 1, MSG_NOSIGNAL) == 1 ? 0 : -EPIPE;
+	if (send(channel, &mark, 1, MSG_NOSIGNAL) == 1 || errno == EPIPE || errno == ECONNRESET)
+		return 0;
+	return err_sys(err, -errno, "let the sandbox go on");
 }

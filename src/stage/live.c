@@ -92,7 +92,7 @@ static int read_holder(const struct stage *stage, const char *run, unsigned root
 		return r;
 	line = str_text(&text);
 	if (!take_numbers(line, n, 5))
-		return -EBADMSG; /* its writer was killed: it had not mounted to the end */
+		return -EBADMSG; /* it had not mounted to the end, or has no more */
 	*ret = (struct holder){.pid = (int)n[0],
 			       .userns_fd = (int)n[1],
 			       .mntns_fd = (int)n[2],
@@ -256,17 +256,6 @@ static bool is_inhabited(uint64_t mntns)
 	return found;
 }
 
-static int forget(struct stage *stage, const char *run, struct err *err)
-{
-	_cleanup_(freep) char *name = str_printf("live/%s", run);
-
-	if (!name)
-		return err_oom(err);
-	if (unlinkat(stage->dir_fd, name, 0) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, -errno, "remove %s of a stage", name);
-	return stage_end(stage, run, err);
-}
-
 static int list_live(const struct stage *stage, struct strv *ret, struct err *err)
 {
 	int fd = openat(stage->dir_fd, "live", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -295,7 +284,7 @@ static int bury(struct stage *stage, const char *run, struct err *err)
 
 	while (r == 0 && is_inhabited(holder.mntns) && clock_mono_ns() < end)
 		pause_a_little();
-	return r < 0 && r != -EBADMSG && r != -ENOENT ? r : forget(stage, run, err);
+	return r < 0 && r != -EBADMSG && r != -ENOENT ? r : stage_finish(stage, run, err);
 }
 
 int stage_settle(struct stage *stage, struct err *err)
@@ -339,7 +328,7 @@ static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct e
 
 		r = read_holder(stage, runs.items[i], root, &holder, err);
 		if (r == -EBADMSG || r == -ENOENT) {
-			r = forget(stage, runs.items[i], err);
+			r = stage_finish(stage, runs.items[i], err);
 			continue;
 		}
 		if (r < 0 || holder.root_fd < 0)
@@ -355,7 +344,7 @@ static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct e
 		if (is_inhabited(holder.mntns))
 			dying = true;
 		else
-			r = forget(stage, runs.items[i], err);
+			r = stage_finish(stage, runs.items[i], err);
 	}
 	return r < 0 ? r : dying ? -EAGAIN : 0;
 }
@@ -396,16 +385,29 @@ static int describe(const unsigned *roots, size_t n, const int *fds, struct str 
 	return r;
 }
 
-static int write_live(struct stage *stage, const char *run_id, const struct str *text)
+static int open_live(struct stage *stage, const char *run_id, int flags)
 {
 	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
-	_cleanup_(fd_closep) int fd = -1;
+	int fd;
 
 	if (!name)
 		return -ENOMEM;
-	fd = openat(stage->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	return fd < 0 ? -errno : fd_write_all(fd, text->data, text->len);
+	fd = openat(stage->dir_fd, name, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int stage_announce(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_CREAT | O_TRUNC);
+
+	return fd < 0 ? err_sys(err, fd, "stage %s: write down the run", stage->name) : 0;
+}
+
+static int write_live(struct stage *stage, const char *run_id, const struct str *text)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_TRUNC);
+
+	return fd < 0 ? fd : fd_write_all(fd, text->data, text->len);
 }
 
 int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots, size_t n,
@@ -433,15 +435,23 @@ int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots
 
 void stage_leave(struct stage *stage, const char *run_id)
 {
-	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
-
-	/* First the mount: who finds no file must find no mount either. */
+	/* First the mount: who reads of none must find none. */
 	for (size_t i = 0; i < stage->held_len; i++)
 		fd_close(stage->held[i]);
 	free(stage->held);
 	stage->held = NULL;
 	stage->held_len = 0;
-	if (name)
-		(void)unlinkat(stage->dir_fd, name, 0);
+	fd_close(open_live(stage, run_id, O_TRUNC));
 	stage_mount_unlock(stage);
+}
+
+int stage_finish(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
+	int r = name ? stage_end(stage, run_id, err) : err_oom(err);
+
+	/* Else the next one ends it. */
+	if (r == 0)
+		(void)unlinkat(stage->dir_fd, name, 0);
+	return r;
 }

@@ -520,6 +520,74 @@ def case_a_first_run_hides_its_own_state(p):
     box.remove()
 
 
+OFTEN = ('flock unlinkat utimensat fsopen fsconfig fsmount move_mount umount2 sendmsg recvmsg sendto recvfrom write dup3 '
+         'mkdirat chmod ftruncate').split()
+SWEEP = OFTEN + ('openat openat2 open fstat read pread64 getdents64 readlink fchmod fchown renameat fsync fsetxattr '
+                 'fremovexattr open_tree mount_setattr pivot_root fcntl clone3 close_range').split()
+FULL = os.environ.get('PALE_SWEEP') == 'full'
+
+
+def sweep(p, box, action, fresh):
+    """Let each call fail, or kill who makes it, one after the other. The host stays as it was,
+    and the next run finds a stage that works."""
+    trace = p.write(box.top / 'trace', '')
+    line = ['sh', '-c', 'echo x >>w']
+
+    def run(*strace):
+        return p.run('strace', '-f', '-qq', '-o', str(trace), *strace, p.pale_path, 'run', '--staged', '--', *line,
+                     cwd=box.ws, env=box.env, timeout=20)
+
+    def count():
+        try:
+            return (box.upper / 'w').stat().st_size
+        except (FileNotFoundError, StopIteration):
+            return 0
+    tried, wrong = 0, []
+    before = tree(box.ws)
+    for call in SWEEP if FULL else OFTEN:
+        if fresh:
+            shutil.rmtree(box.state, ignore_errors=True)
+        run('-e', f'trace=?{call}')
+        per = {}
+        for text in trace.read_text(errors='replace').splitlines():
+            if re.match(rf'\d+ +{call}\(', text):
+                per[text.split()[0]] = per.get(text.split()[0], 0) + 1
+        for n in range(1, max(per.values(), default=0) + 1):
+            if fresh:
+                shutil.rmtree(box.state, ignore_errors=True)
+            was = count()
+            r = run('-e', f'trace=?{call}', '-e', f'inject={call}:{action}:when={n}')
+            tried += 1
+            grew = count() > was
+            what = f'{call}:{action}:when={n}: '
+            if b'[the test gave up waiting]' in r.err:
+                wrong.append(what + f'it hangs: {r}')
+            if grew and r.code == 125:
+                wrong.append(what + f'executed, but the status says it was not: {r}')
+            if tree(box.ws) != before:
+                wrong.append(what + f'the host has changed: {r}')
+                before = tree(box.ws)
+            r = box.sh('cat w 2>/dev/null | wc -c')
+            if r.code != 0 or int(r.rest or -1) != count():
+                wrong.append(what + f'the next run fails: {r}')
+            if holds(box) or (box.stage / 'runs').read_text().count('begin ') > (box.stage / 'runs').read_text().count('end '):
+                wrong.append(what + 'something is left of it: ' + (box.stage / 'runs').read_text()[-300:])
+    ok(tried > 40 and not wrong, p, f'{tried} places, {action}, {"a new stage" if fresh else "the same stage"}', '\n'.join([f'{len(wrong)} wrong', *wrong[:5]]))
+
+
+@only_first
+def case_every_call_fails_or_kills(p):
+    if not shutil.which('strace') or p.run('strace', '-f', '-qq', '-o', '/dev/null', 'true').code != 0:
+        skip(p, 'no strace that works')
+        return
+    for action in ('signal=SIGKILL', 'error=EPERM') + ('error=ENOSPC',) * FULL:
+        box = Box(p, 'sweep')
+        sweep(p, box, action, fresh=False)
+        if FULL:
+            sweep(p, box, action, fresh=True)
+        box.remove()
+
+
 @only_first
 def case_dirty_pages_are_not_waited_for(p):
     box = Box(p, 'dirty')
