@@ -79,36 +79,54 @@ static int put_items(struct str *out, const struct staged *staged,
 	return r;
 }
 
+/* As a reader counts: a folder that comes or goes with its files is no change. */
+static size_t count_done(const struct staged *staged, const struct apply_report *report)
+{
+	const struct changes *changes = staged->changes;
+	size_t n = 0;
+
+	for (size_t i = 0; changes && i < report->n; i++) {
+		const struct apply_item *item = &report->items[i];
+		const struct change *change = changes_find(changes, item->root, item->path);
+
+		n += !is_left(item->outcome) &&
+		     (!change || change_stands_alone(changes, (size_t)(change - changes->items)));
+	}
+	return n > 0 ? n : report->n_done;
+}
+
+static int put_done(struct str *out, const struct staged *staged, const struct apply_report *report,
+		    enum apply_deed deed)
+{
+	size_t n = count_done(staged, report);
+
+	if (deed == DEED_UNDO)
+		return str_appendf(out, "taken back: %s\n", report->id);
+	return str_appendf(out, "%s %zu change%s; to take that back: pale undo %s\n",
+			   deed == DEED_APPLY ? "applied" : "discarded", n, n == 1 ? "" : "s",
+			   report->id);
+}
+
 static int put_text(struct str *out, const struct staged *staged, const struct apply_report *report,
 		    enum apply_deed deed)
 {
-	static const char *const done[] = {
-		[DEED_APPLY] = "applied",
-		[DEED_DISCARD] = "discarded",
-		[DEED_UNDO] = "taken back:",
-	};
+	bool is_undo = deed == DEED_UNDO;
 	size_t n_left = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < report->n; i++)
 		n_left += is_left(report->items[i].outcome);
 	if (report->n_done > 0)
-		r = str_appendf(out, "%s %zu change%s", done[deed], report->n_done,
-				report->n_done == 1 ? "" : "s");
-	if (r == 0 && report->n_done > 0)
-		r = deed != DEED_UNDO && *report->id
-			    ? str_appendf(out, "; to take that back: pale undo %s\n", report->id)
-			    : str_append_char(out, '\n');
+		r = put_done(out, staged, report, deed);
 	if (r == 0)
-		r = put_items(out, staged, report, false, deed == DEED_UNDO);
+		r = put_items(out, staged, report, false, is_undo);
 	if (r == 0 && n_left > 0)
-		r = str_appendf(out, "%zu %s:\n", n_left,
-				deed == DEED_UNDO ? "left as they are" : "left staged");
+		r = str_appendf(out, "%zu left %s:\n", n_left, is_undo ? "as they are" : "staged");
 	if (r == 0)
-		r = put_items(out, staged, report, true, deed == DEED_UNDO);
+		r = put_items(out, staged, report, true, is_undo);
 	if (r == 0 && report->n_done == 0 && n_left == 0)
-		r = str_append(out, deed == DEED_UNDO ? "there was nothing to take back\n"
-						      : "nothing is staged\n");
+		r = str_append(out, is_undo ? "there was nothing to take back\n"
+					    : "nothing is staged\n");
 	return r;
 }
 
