@@ -92,8 +92,10 @@ int cmd_diff(int argc, char **argv)
 		r = stage_verb_paths(&staged, &args, &paths, &err);
 	if (r == 0 && args.values[OPT_CONFLICT])
 		r = staged_paths_add(&staged, args.values[OPT_CONFLICT], &paths, &err);
+	progress_wait("looking for renames ");
 	if (r == 0)
 		r = entries_make(&staged, &paths, !args.values[OPT_CONFLICT], &entries, &err);
+	progress_wait_end();
 	if (r < 0)
 		return report(&err);
 	job.is_chosen = paths.n > 0;

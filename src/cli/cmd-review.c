@@ -330,8 +330,11 @@ static int finish(struct session *session, const struct stage_args *args, struct
 static int review_all(struct session *session, const struct stage_args *args, struct staged *staged,
 		      const struct staged_paths *paths)
 {
-	int r = review_open(staged, paths, &session->review, session->err);
+	int r;
 
+	progress_wait("looking for renames ");
+	r = review_open(staged, paths, &session->review, session->err);
+	progress_wait_end();
 	if (r < 0)
 		return report(session->err);
 	if (session->review.n == 0) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -100,4 +101,48 @@ void progress_end(struct progress *progress)
 int progress_signal(void)
 {
 	return caught;
+}
+
+/* --- work that does not report --- */
+
+static const char *waiting_for;
+static volatile sig_atomic_t wait_shown;
+
+static void on_alarm(int number)
+{
+	int before_errno = errno;
+
+	(void)number;
+	wait_shown = 1;
+	fd_write_all(STDERR_FILENO, waiting_for, strlen(waiting_for));
+	errno = before_errno;
+}
+
+static void set_alarm(unsigned ms)
+{
+	struct itimerval timer = {.it_value = {.tv_usec = (suseconds_t)ms * 1000}};
+
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void progress_wait(const char *text)
+{
+	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+
+	wait_shown = 0;
+	waiting_for = text;
+	if (!isatty(STDERR_FILENO))
+		return;
+	sigaction(SIGALRM, &action, NULL);
+	set_alarm(SHOW_AFTER / MS);
+}
+
+void progress_wait_end(void)
+{
+	static const char wipe[] = "\r\033[K";
+
+	set_alarm(0);
+	if (wait_shown)
+		fd_write_all(STDERR_FILENO, wipe, sizeof(wipe) - 1);
+	wait_shown = 0;
 }

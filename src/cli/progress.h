@@ -18,5 +18,8 @@ void progress_begin(struct progress *progress, const char *doing, bool quiet);
 int progress_step(void *progress, size_t done, size_t total, const char *path);
 /* Wipes the line; signals are as before. */
 void progress_end(struct progress *progress);
+/* For work that takes no progress_step(): TEXT (static) on the terminal when it lasts. */
+void progress_wait(const char *text);
+void progress_wait_end(void);
 /* The signal that asked to stop, or 0. */
 int progress_signal(void);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "cli/progress.h"
 
 void stage_args_release(struct stage_args *args)
 {
@@ -90,7 +91,12 @@ int stage_verb_begin(enum verb_id id, int argc, char **argv, struct stage_args *
 		return r;
 	say_recovered(&staged->recovered);
 	r = staged_open(staged, args->values[OPT_STAGE], err);
-	return r < 0 ? r : staged_read(staged, err);
+	if (r < 0)
+		return r;
+	progress_wait("reading what is staged ");
+	r = staged_read(staged, err);
+	progress_wait_end();
+	return r;
 }
 
 int stage_verb_paths(const struct staged *staged, const struct stage_args *args,

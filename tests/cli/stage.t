@@ -154,6 +154,35 @@ def operands():
         eq(len(names()), 4, "a broken pale.toml is no obstacle")
 
 
+def other_folders():
+    """What is writable beside the workspace is staged as well, and shown absolute."""
+    with StageBox({"a": "1\n"}) as box:
+        other = os.path.join(box.top, "other")
+        os.mkdir(other)
+        with open(os.path.join(other, "b"), "w", encoding="ascii") as file:
+            file.write("1\n")
+        box.staged(f"echo 2 >a; echo 2 >{other}/b; echo 2 >{other}/c", "--write", other)
+        eq(box.raw("diff", "--name-status").decode().split(),
+           ["M", "a", "M", f"{other}/b", "A", f"{other}/c"], "absolute names")
+        r = box.pale("diff")
+        ok(r.out.count("diff --git") == 1 and "2 changes" in r.err,
+           "the patch for git is about the workspace", r)
+        r = box.git("apply", "--check", "-", data=box.raw("diff", other), cwd="/", check=False)
+        ok(r.returncode == 0, "another folder's is relative to /", r)
+        t = Terminal(box, "diff", env={"PALE_PAGER": "cat", "NO_COLOR": "1"})
+        t.end()
+        eq(t.seen.count(b"diff --git"), 3, "a terminal is shown all")
+        eq(box.pale("apply", f"{other}/c").status, 0, "apply by an absolute path")
+        ok(os.path.exists(f"{other}/c") and box.read("a") == "1\n", "that and nothing else")
+        eq(box.pale("apply", "c", cwd=other, env=dict(box.env)).status != 0, True,
+           "from another workspace it is not seen")
+        eq(box.pale("apply", "--workspace", box.ws).status, 0, "all the rest")
+        with open(f"{other}/b", encoding="ascii") as file:
+            eq((file.read(), box.read("a")), ("2\n", "2\n"), "is applied in both")
+        eq([box.pale("undo").status, box.pale("undo").status], [0, 0], "and taken back")
+        eq((box.read("a"), os.path.exists(f"{other}/c")), ("1\n", False), "in both")
+
+
 def nothing_staged():
     with StageBox({"a": "1\n"}) as box:
         eq((box.raw("diff"), box.pale("diff").status), (b"", 0), "diff of nothing")
@@ -414,7 +443,7 @@ def cost():
 with Box() as the_box:
     works = the_box.pale("run", "--staged", "--", "true").status == 0
 if works:
-    for case in (patch_round_trip, what_git_cannot_take, json_form, operands, nothing_staged,
+    for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
                  on_terminals, pagers, protected, hunks, conflicts, discards, undo_refuses, stages,
                  interrupted, cost):
         if os.environ.get("CASE", "") in case.__name__:
