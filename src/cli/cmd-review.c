@@ -319,7 +319,7 @@ static int finish(struct session *session, const struct stage_args *args, struct
 		say("nothing was applied; %zu accepted, %zu rejected, %zu open: pale review goes "
 		    "on from here",
 		    tally.yes, tally.no, tally.open);
-		return STATUS_OK;
+		return screen_signal() ? 128 + screen_signal() : STATUS_OK;
 	}
 	status = apply_accepted(session, args, staged, &done);
 	if (ending == END_APPLY_DROP && (status == STATUS_OK || done))

@@ -207,6 +207,11 @@ int screen_key(struct screen *screen)
 	}
 }
 
+int screen_signal(void)
+{
+	return wants_out;
+}
+
 /* --- drawing --- */
 
 void screen_begin(struct screen *screen)

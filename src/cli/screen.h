@@ -36,6 +36,9 @@ void screen_close(struct screen *screen);
 /* Wait for a key: a byte, or one of enum key. Ctrl-Z is seen to here. */
 int screen_key(struct screen *screen);
 
+/* The signal behind KEY_HANG_UP, or 0. */
+int screen_signal(void);
+
 /* Draw: begin, exactly `rows` rows, end. */
 void screen_begin(struct screen *screen);
 /* TEXT is cut at the screen's width; control characters are escaped. */

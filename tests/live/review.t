@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`pale review` on real terminals, in tmux at 80x24 and 200x60: what is shown, what the
 keys do, what is done at the end, and that the terminal is given back."""
+import base64
 import os
 import re
 import subprocess
@@ -231,7 +232,7 @@ def case_every_end(p):
                     and b'review' in open(f'/proc/{pid}/cmdline', 'rb').read().split(b'\0')]
             ok(len(set(pids)) == 1, p, f'{name}: one process', pids)
             os.kill(pids[0], getattr(signal, f'SIG{name}'))
-            t.see(r'status=\d+', f'{name}: ends')
+            t.see(f'status={128 + getattr(signal, "SIG" + name)}', f'{name}: ends')
             t.given_back(f'{name}: given back')
         t.review()
         t.press('C-z', 'Stopped', 'Ctrl-Z stops it')
@@ -280,11 +281,58 @@ def case_changed_meanwhile(p):
         ok(t.left() == ['M', 'a'], p, 'the other one is staged', t.left())
 
 
-def case_repository(p):
-    """git's own files are one item; a hook is not among them."""
+NAMES = [b'new\nline', b'tab\there', b'-dash', b'--all', b'\xff\xfe', b'x' * 255, b'\x1b[2Jctl\x07', b'...', b' sp ace ',
+         b'quo"t\'e', b'back\\slash', b'\\x1b', b'%s', b'$(touch owned)', 'bi\u202edi'.encode(), b'a:1', b'*']
+
+
+def case_names_SW11(p):
+    """Every name is shown escaped, can be chosen, applied, discarded, and told to programs."""
+    with Tmux(p, SIZES[0], {'file': '1\n'}, None) as t:
+        maker = p.write(t.top / 'maker.py', 'import os\nprint("BOOTED", flush=True)\nfor n in %r:\n'
+                        '    os.mkdir(b"in-" + n[:200])\n    open(b"in-" + n[:200] + b"/f", "w").write("1\\n")\n'
+                        '    open(n, "w").write("1\\n")\n' % NAMES)
+        r = t.pale('run', '--staged', '--read', maker, '--', '/usr/bin/python3', '-B', maker)
+        ok(r.booted and r.code == 0, p, 'made', r)
+        doc = json.loads(t.pale('diff', '--json').out)
+        told = {base64.b64decode(c['path_base64']) if 'path_base64' in c else c['path'].encode()
+                for c in doc['changes']}
+        ok(told == set(NAMES) | {b'in-' + n[:200] + b'/f' for n in NAMES}, p, 'JSON has every byte', told ^ set(NAMES))
+        patch = t.pale('diff').out
+        clone = p.mkdir(t.top / 'clone')
+        r = p.run('git', 'apply', '-', cwd=clone, env=t.env, data=patch)
+        ok(r.code == 0 and set(NAMES) <= set(os.listdir(os.fsencode(clone))), p, 'so has the patch', r)
+        t.review()
+        seen = ''
+        for i in range(len(doc['changes'])):
+            seen += t.screen
+            t.keys('j')
+            t.wait(rf'^ {min(i + 2, len(doc["changes"]))}/')
+        for part in (r'\x0aline', r'\x09here', r'\xff\xfe', r'\x1b[2Jctl\x07', r'bi\u{202e}di', '$(touch owned)'):
+            ok(part in seen, p, f'shown escaped: {part}')
+        t.press('q', 'status=0', 'quit')
+        for i, name in enumerate(NAMES):
+            word = os.fsdecode(name)
+            r = t.pale('apply', '--', word) if i % 2 else t.pale('discard', '--', word)
+            ok(r.code == 0 and (t.ws / word).exists() == bool(i % 2), p, f'by its name: {name!r}', r)
+            ok(b'\x1b' not in r.out and b'\x1b' not in r.err, p, 'nothing raw on the terminal', r)
+        ok(t.pale('apply').code == 0 and
+           {b'in-' + n[:200] for n in NAMES} <= set(os.listdir(os.fsencode(t.ws))), p, 'the rest at once')
+        for _ in range(len(NAMES) + 1):
+            t.pale('undo')
+        ok(sorted(os.listdir(t.ws)) == ['.git', 'file'], p, 'all of it taken back', os.listdir(t.ws))
+
+
+def case_repository_SW29(p):
+    """git's own files are one item; a hook is not among them; a lock is respected."""
     with Tmux(p, SIZES[0], {'a': '1\n'},
               'echo 2 >a; git add a; git -c user.name=x -c user.email=x@x commit -qm inside; '
               'echo evil >.git/hooks/post-commit') as t:
+        p.write(t.ws / '.git/index.lock', '')
+        r = t.pale('apply')
+        ok(r.code == 1 and b'git holds a lock' in r.out, p, 'not while git works', r)
+        (t.ws / '.git/index.lock').unlink()
+        ok(t.run(*GIT, 'log', '-1', '--format=%s').out == b'start\n', p, 'the repository is as it was')
+        t.pale('undo')
         t.review()
         t.see(r'1/3 .*hooks/post-commit \(added\)', 'a hook is asked for')
         t.see('PROTECTED', 'marked')
@@ -299,4 +347,4 @@ def case_repository(p):
 
 
 main(case_decide, case_keep, case_place, case_large, case_every_end, case_no_terminal,
-     case_conflict, case_changed_meanwhile, case_repository, uids=(1000,))
+     case_conflict, case_changed_meanwhile, case_names_SW11, case_repository_SW29, uids=(1000,))
