@@ -284,6 +284,8 @@ int run_stage_end(struct run *run, bool executed, struct err *err)
 			r = record(run, err);
 		ended = stage_finish(run->stage, run->id, r < 0 ? NULL : err);
 		r = r < 0 ? r : ended;
+		if (r == 0 && run->staged.is_known && run->staged.changes == 0)
+			stage_tidy(run->stage);
 	}
 	release(run);
 	return r;

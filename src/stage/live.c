@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "stage/access.h"
 #include "stage/stage.h"
 
 enum { LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
@@ -443,6 +444,33 @@ void stage_leave(struct stage *stage, const char *run_id)
 	stage->held_len = 0;
 	fd_close(open_live(stage, run_id, O_TRUNC));
 	stage_mount_unlock(stage);
+}
+
+static bool holds_nothing(const struct stage *stage)
+{
+	for (unsigned i = 0; i < stage->n_roots; i++) {
+		_cleanup_(fd_closep) int upper = -1;
+		_cleanup_(fd_closep) int dir = -1;
+
+		if (stage_upper(stage, i, &upper, NULL) < 0)
+			continue;
+		dir = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || !dir_is_empty(dir))
+			return false;
+	}
+	return true;
+}
+
+/* The mount lock first: who waits for it would take the other for that of an apply. */
+void stage_tidy(struct stage *stage)
+{
+	_cleanup_(fd_closep) int lock = openat(stage->dir_fd, "mount-lock",
+					       O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 || !holds_nothing(stage))
+		return;
+	if (stage_try_lock(stage, true, NULL) == 0)
+		(void)unlinkat(stage->dir_fd, "runs", 0);
 }
 
 int stage_finish(struct stage *stage, const char *run_id, struct err *err)

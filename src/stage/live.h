@@ -35,6 +35,9 @@ int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots
 void stage_leave(struct stage *stage, const char *run_id);
 /* Nothing is left to do about it: a line in `runs`, and none in live/. */
 int stage_finish(struct stage *stage, const char *run_id, struct err *err);
+/* After that: where nothing is staged, and nobody else is here, the log begins anew.
+ * The lock may be gone. */
+void stage_tidy(struct stage *stage);
 void stage_mount_unlock(struct stage *stage);
 /* With the exclusive lock: nothing of a killed run is left. Waits for what is
  * going away, and ends its line in `runs`. */

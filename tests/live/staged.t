@@ -625,4 +625,11 @@ if ENGINE:
     skip(None, f'engine {ENGINE} does not stage; that it says so is tested with the native one', only_root=True)
     print('1..1')
     sys.exit(0)
-main(*[f for n, f in list(globals().items()) if n.startswith('case_')], uids=(1000,))
+main(case_one_line_is_not_more, case_stages_by_name, case_the_host_stays_as_it_was, case_many_small_files, case_git,
+     case_a_worktree_and_its_repository, case_what_only_reads_sees_the_stage, case_further_folders,
+     case_hard_link_to_a_file_outside_FW05, case_odd_names_of_workspaces_SW25, case_three_writers_at_once,
+     case_many_at_once, case_a_killed_first_run, case_killed_alone, case_the_mark_of_a_volatile_mount, case_locks,
+     case_the_stage_is_out_of_reach_PT15, case_planted_names, case_a_full_disk_SW19,
+     case_a_filesystem_that_cannot_hold_it, case_a_mount_in_the_workspace, case_how_much_it_may_hold,
+     case_ceilings_and_files, case_results, case_pale_inside_of_pale, case_a_first_run_hides_its_own_state,
+     case_every_call_fails_or_kills, case_dirty_pages_are_not_waited_for, case_latency, uids=(1000,))

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Random sequences of operations, done directly and staged.
+
+The same operations run on a copy of a tree and on an overlay over it. Then what
+is staged is applied, as a whole or in parts, or discarded, or either of them and
+taken back; each time the trees must be what they should, and what is still
+staged must look to the next run as it did before. PALE_SEQUENCES says how many
+(200), PALE_SEED with which one to begin.
+"""
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+from stages import *
+
+DRIVER = TOP / 'build/glibc/tests/live/driver-stage'
+COUNT = int(os.environ.get('PALE_SEQUENCES', '200'))
+FIRST = int(os.environ.get('PALE_SEED', '0'))
+
+
+class Wrong(Exception):
+    pass
+
+
+def equal(a, b, what, names):
+    if a != b:
+        raise Wrong(f'{what}:\n{differences(a, b, names)}')
+
+
+class Trial:
+    """One base, its copy and its stage."""
+
+    def __init__(self, p, inside, seed):
+        self.p, self.inside, self.maker = p, inside, Maker(seed)
+        self.top = p.mkdir(p.base / 'seq' / str(seed))
+        self.base, self.copy, self.merged = (p.mkdir(self.top / n) for n in ('base', 'copy', 'merged'))
+        self.state = self.top / 'state'
+        p.mkdir(self.state, 0o700)
+        ops = self.maker.tree()
+        for top in (self.base, self.copy):
+            inside.do(top, ops)
+        equal(inside.view(self.base), inside.view(self.copy), 'the bases', ('one', 'other'))
+        self.start = inside.view(self.base, times=True, inodes=True)
+        self.layers = self.drive('init', str(self.base)).strip()
+
+    def drive(self, verb, *args, stage=True, ok=(0,)):
+        r = self.p.run(DRIVER, verb, str(self.state), *(['default'] if stage else []), *args, cwd='/')
+        if r.code not in ok:
+            raise Wrong(f'{verb} {args}: {r}')
+        return os.fsdecode(r.out)
+
+    def undo(self, out):
+        """What printed OUT, if there was anything to do."""
+        if out.startswith('id '):
+            self.drive('undo', stage=False)
+
+    def run(self):
+        """The command, both ways."""
+        ops = self.maker.ops()
+        time.sleep(0.012)
+        self.drive('begin', 'run-1')
+        time.sleep(0.012)
+        said, self.seen = self.inside.overlay(self.base, self.layers, self.merged, ops)
+        self.drive('end', 'run-1')
+        self.drive('record', 'run-1')
+        directly = self.inside.do(self.copy, ops)
+        if [s for s in said if s != 'copied'] != [d for s, d in zip(said, directly) if s != 'copied']:
+            raise Wrong(f'the overlay itself differs:\n{list(zip(ops, said, directly))}')
+        self.want = self.inside.view(self.copy)
+        # a folder that was copied has other links than one that was moved; and an overlay breaks some
+        self.plain = (lambda seen: seen) if self.seen == self.want else without_links
+        equal(without_links(self.seen), without_links(self.want), 'the overlay itself', ('staged', 'direct'))
+        equal(self.inside.view(self.base, times=True, inodes=True), self.start, 'the base changed', ('now', 'start'))
+
+    def look(self):
+        return self.inside.overlay(self.base, self.layers, self.merged)[1]
+
+    def check_applied(self, what='applied'):
+        equal(self.plain(self.inside.view(self.base)), self.plain(self.want), what, ('got', 'direct'))
+        self.check_empty(what)
+
+    def check_empty(self, what):
+        # a folder that something was made and deleted in is left, and no change
+        left = [f for _, _, files in os.walk(os.path.join(self.layers, 'upper')) for f in files]
+        if left:
+            raise Wrong(f'{what}: still staged: {left}')
+        if self.drive('changes'):
+            raise Wrong(f'{what}: changes are left: {self.drive("changes")}')
+
+    def check_start(self, what):
+        equal(self.inside.view(self.base, times=True, inodes=True), self.start, what, ('got', 'start'))
+
+    def some(self):
+        """A few paths that are staged, or above or below such."""
+        rng, paths = self.maker.rng, sorted(set(self.seen) ^ set(self.start) | {p for p in self.seen if self.seen[p] != self.start.get(p, ())[:len(self.seen[p])]})
+        return [p for p in rng.sample(paths, min(len(paths), rng.randint(1, 3))) if p]
+
+    def apply_all(self):
+        self.drive('apply')
+        self.check_applied()
+
+    def apply_parts(self):
+        for _ in range(3):
+            some = self.some()
+            if some:
+                self.drive('apply', *some, ok=(0, 1))
+                # links are only among what is applied together
+                equal(without_links(self.look()), without_links(self.seen), f'what is staged after applying {some}', ('now', 'before'))
+        self.plain = without_links
+        self.drive('apply')
+        self.check_applied('all parts applied')
+
+    def apply_undo(self):
+        out = self.drive('apply')
+        self.check_applied()
+        self.undo(out)
+        self.check_start('undone')
+        equal(self.look(), self.seen, 'what is staged again', ('now', 'before'))
+        self.drive('apply')
+        self.check_applied('applied again')
+
+    def parts_undo(self):
+        some = self.some()
+        if not some:
+            return
+        out = self.drive('apply', *some, ok=(0, 1))
+        self.undo(out)
+        self.check_start(f'{some} undone')
+        equal(self.look(), self.seen, f'what is staged again of {some}', ('now', 'before'))
+        self.drive('apply')
+        self.check_applied('all applied after undo')
+
+    def discard_all(self):
+        out = self.drive('discard')
+        self.check_start('discarded')
+        self.check_empty('discarded')
+        self.undo(out)
+        equal(self.look(), self.seen, 'the discarded', ('taken back', 'before'))
+        self.drive('apply')
+        self.check_applied('applied after all')
+
+    def discard_parts(self):
+        some = self.some()
+        if not some:
+            return
+        out = self.drive('discard', *some, ok=(0, 1))
+        self.check_start('discarded')
+        now = self.look()
+        held = [line for line in out.splitlines() if line.startswith('held')]
+        start = self.inside.view(self.base)
+        for path in set(now) | set(self.seen):
+            below = any(path == s or path.startswith(s + '/') for s in some)
+            above = any(s.startswith(path + '/') or not path for s in some)
+            want = (start if below else self.seen).get(path)
+            if now.get(path) != want and not above and not held:
+                if want is None or now.get(path) is None or want[:4] != now[path][:4]:
+                    raise Wrong(f'{path!r} after discarding {some}: {now.get(path)}, should be {want}')
+        self.undo(out)
+        equal(self.look(), self.seen, f'{some} discarded', ('taken back', 'before'))
+
+    def remove(self):
+        self.p.run('chmod', '-R', 'u+rwx', str(self.top))
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+WAYS = ('apply_all', 'apply_parts', 'apply_undo', 'parts_undo', 'discard_all', 'discard_parts')
+
+
+def case_sequences_SW05_SW07_SW08_SW11(p):
+    if not DRIVER.exists():
+        skip(p, 'build/glibc/tests/live/driver-stage is not built')
+        return
+    inside = Inside(p)
+    wrong, done, changed = [], {}, 0
+    for seed in range(FIRST, FIRST + COUNT):
+        way = WAYS[seed % len(WAYS)]
+        try:
+            trial = Trial(p, inside, seed)
+            trial.run()
+            changed += trial.seen != trial.inside.view(trial.base)
+            getattr(trial, way)()
+            done[way] = done.get(way, 0) + 1
+            trial.remove()
+        except (Wrong, RuntimeError) as e:
+            wrong.append(f'PALE_SEED={seed} PALE_SEQUENCES=1: {way}: {e}')
+            if len(wrong) > 20:
+                break
+    inside.close()
+    ok(not wrong, p, f'{sum(done.values())} sequences: {done}', '\n'.join(wrong))
+    ok(changed > COUNT // 2, p, f'{changed} of them left something staged')
+
+
+main(case_sequences_SW05_SW07_SW08_SW11, uids=(1000,))
