@@ -107,6 +107,7 @@ int progress_signal(void)
 
 static const char *waiting_for;
 static volatile sig_atomic_t wait_shown;
+static sigset_t mask_before;
 
 static void on_alarm(int number)
 {
@@ -129,6 +130,12 @@ void progress_wait(const char *text)
 {
 	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < array_len(signals); i++)
+		sigaddset(&mask, signals[i]);
+	sigprocmask(SIG_BLOCK, &mask, &mask_before);
 	wait_shown = 0;
 	waiting_for = text;
 	if (!isatty(STDERR_FILENO))
@@ -145,4 +152,5 @@ void progress_wait_end(void)
 	if (wait_shown)
 		fd_write_all(STDERR_FILENO, wipe, sizeof(wipe) - 1);
 	wait_shown = 0;
+	sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }

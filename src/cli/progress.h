@@ -18,7 +18,9 @@ void progress_begin(struct progress *progress, const char *doing, bool quiet);
 int progress_step(void *progress, size_t done, size_t total, const char *path);
 /* Wipes the line; signals are as before. */
 void progress_end(struct progress *progress);
-/* For work that takes no progress_step(): TEXT (static) on the terminal when it lasts. */
+/* For work that takes no progress_step(): TEXT (static) on the terminal when it lasts.
+ * Those signals wait until the end: reading a stage may lend itself permissions, and
+ * has to give them back. */
 void progress_wait(const char *text);
 void progress_wait_end(void);
 /* The signal that asked to stop, or 0. */

@@ -97,10 +97,15 @@ static void measure(struct screen *screen)
 int screen_open(struct screen *screen, struct err *err)
 {
 	static const int draws[] = {SIGWINCH, SIGCONT};
+	const char *term = getenv("TERM");
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &saved) < 0)
 		return err_set(err, ERR_USAGE, -ENOTTY,
 			       "standard input and output must be a terminal");
+	if (!term || !*term || str_eq(term, "dumb"))
+		return err_set(err, ERR_USAGE, -ENOTTY,
+			       "this terminal cannot be drawn on: TERM is %s",
+			       term && *term ? term : "not set");
 	*screen = (struct screen){.colour = terminal_has_colour(STDOUT_FILENO)};
 	wants_out = wants_draw = 0;
 	catch (polite, array_len(polite), on_polite, 0);

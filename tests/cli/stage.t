@@ -418,6 +418,30 @@ def interrupted():
         eq(len(os.listdir(box.path("d"))), 4000, "all is there")
 
 
+def recovered():
+    """After a kill the next command ends what was begun, and says so."""
+    with StageBox({"a": "1\n", "b": "1\n"}) as box:
+        box.staged("echo 2 >a; echo 2 >b; echo 2 >c")
+        before, said = tree(box.ws), set()
+        for call in ("renameat2", "openat", "unlinkat"):
+            for number in (1, 2, 3, 40):
+                subprocess.run(["strace", "-f", "-o", "/dev/null", "-e",
+                                f"inject={call}:signal=SIGKILL:when={number}", PALE, "apply"],
+                               cwd=box.ws, env=box.env, capture_output=True, check=False)
+                r = box.pale("stages")
+                names = box.pale("diff", "--name-status").out
+                after = tree(box.ws)
+                whole = (after == before) == (names == "M\ta\nM\tb\nA\tc\n")
+                if "was interrupted, and has been" in r.err:
+                    said.add("end" if "carried to its end" in r.err else "back")
+                    whole = whole and (after == before) == ("taken back" in r.err)
+                ok(whole and (after == before or names == ""), f"{call} {number}: all or nothing, and said",
+                   (r, names, after))
+                if after != before:
+                    box.pale("undo")
+        ok("end" in said, f"seen: {sorted(said)}")
+
+
 def cost():
     """Work follows the changes, not the tree: the same calls in both."""
     counts = []
@@ -445,7 +469,7 @@ with Box() as the_box:
 if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
                  on_terminals, pagers, protected, hunks, conflicts, discards, undo_refuses, stages,
-                 interrupted, cost):
+                 interrupted, recovered, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
             case()
