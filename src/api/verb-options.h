@@ -14,3 +14,10 @@ struct opt_table options_config_show(void);
 struct opt_table options_trust(void);
 struct opt_table options_status(void);
 struct opt_table options_init(void);
+/* verb-options-stage.c */
+struct opt_table options_diff(void);
+struct opt_table options_review(void);
+struct opt_table options_apply(void);
+struct opt_table options_discard(void);
+struct opt_table options_undo(void);
+struct opt_table options_stages_rm(void);

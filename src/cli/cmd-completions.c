@@ -29,6 +29,10 @@ enum operand verb_operand(enum verb_id id)
 	case VERB_SANDBOX_INSPECT:
 		return OPERAND_SANDBOX;
 	case VERB_CONFIG_CHECK:
+	case VERB_DIFF:
+	case VERB_REVIEW:
+	case VERB_APPLY:
+	case VERB_DISCARD:
 		return OPERAND_FILE;
 	case VERB_COMPLETIONS:
 		return OPERAND_SHELL;

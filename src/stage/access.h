@@ -18,7 +18,7 @@ struct relaxed {
 		char *path;
 		ino_t ino;
 		mode_t mode;
-	} *items;
+	} * items;
 	size_t n;
 };
 

@@ -23,6 +23,7 @@ struct stage;
 struct apply_path {
 	unsigned root;
 	const char *path; /* and everything below; "" is all of the root */
+	bool is_alone;    /* not what is below */
 };
 
 /* Some of the edits of a text file. The others stay staged. */
@@ -55,7 +56,7 @@ enum apply_outcome {
 	APPLY_CONFLICT,    /* left staged */
 	APPLY_UNSUPPORTED, /* left staged */
 	APPLY_CHANGED,     /* left: it is not what was reviewed, or what was applied, any more */
-	APPLY_HELD,        /* left staged: something above or below it was left, or git holds a lock */
+	APPLY_HELD, /* left staged: something above or below it was left, or git holds a lock */
 };
 
 struct apply_item {

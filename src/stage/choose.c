@@ -25,7 +25,9 @@ struct chooser {
 static bool covers(const struct apply_path *paths, size_t n, const struct change *change)
 {
 	for (size_t i = 0; i < n; i++)
-		if (paths[i].root == change->root && change_path_below(paths[i].path, change->path))
+		if (paths[i].root == change->root &&
+		    (paths[i].is_alone ? str_eq(paths[i].path, change->path)
+				       : change_path_below(paths[i].path, change->path)))
 			return true;
 	return false;
 }
@@ -156,8 +158,7 @@ static void keep_references(struct chooser *c)
 
 			if (c->verdicts[k].is_taken && there && other->root == change->root &&
 			    (size_t)(there - other->path) == len &&
-			    strncmp(other->path, change->path, len) == 0 &&
-			    git_is_reference(there))
+			    strncmp(other->path, change->path, len) == 0 && git_is_reference(there))
 				leave(&c->verdicts[k], APPLY_HELD,
 				      "the repository changed on the host, too");
 		}
@@ -207,8 +208,7 @@ static int hold_above(struct chooser *c)
 			return -ENOMEM;
 		up = above(c, change, path);
 		if (up && needs_empty(up) && c->verdicts[index_of(c, up)].is_taken)
-			leave(&c->verdicts[index_of(c, up)], APPLY_HELD,
-			      "something in it is left");
+			leave(&c->verdicts[index_of(c, up)], APPLY_HELD, "something in it is left");
 	}
 	return 0;
 }

@@ -87,8 +87,8 @@ static bool is_expected(const struct place *place, const struct node *wanted)
 	if (!is_it(got, wanted))
 		return false;
 	{
-		_cleanup_(fd_closep) int fd =
-			path_open_nolink(place->store, place->key, O_RDONLY | O_DIRECTORY, 0);
+		_cleanup_(fd_closep) int fd = path_open_nolink(place->store, place->key,
+							       O_RDONLY | O_DIRECTORY, 0);
 
 		return fd >= 0 && dir_is_empty(fd);
 	}

@@ -194,8 +194,8 @@ static int visit_rest(struct walk *w, const struct frame *frame, int fd, const s
 
 static int visit_gone_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int fd =
-		path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int fd = path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY,
+						       0);
 	struct node node = {.type = NODE_DIR};
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
@@ -261,8 +261,8 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 	if (un.type == NODE_ABSENT)
 		return 0;
 	if (un.type == NODE_DIR) {
-		_cleanup_(fd_closep) int fd =
-			relaxed_open(w->relaxed, w->upper, path, O_RDONLY | O_DIRECTORY);
+		_cleanup_(fd_closep) int fd = relaxed_open(w->relaxed, w->upper, path,
+							   O_RDONLY | O_DIRECTORY);
 
 		entry.is_opaque = fd >= 0 && upper_mark(fd) == UPPER_OPAQUE;
 		entry.is_too_deep = too_deep(path, frame->depth);
@@ -277,8 +277,8 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 
 static int visit_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int upper =
-		relaxed_open(w->relaxed, w->upper, frame->path, O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_closep) int upper = relaxed_open(w->relaxed, w->upper, frame->path,
+						      O_RDONLY | O_DIRECTORY);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(fd_closep) int base = -1;
 	enum upper_mark mark;
@@ -331,10 +331,14 @@ static int run(struct walk *w)
 static int visit_root(struct walk *w)
 {
 	_cleanup_(node_release) struct node un = {0}, bn = {0};
-	_cleanup_(fd_closep) int fd = relaxed_open(w->relaxed, w->upper, "", O_RDONLY | O_DIRECTORY);
-	struct upper_entry entry = {
-		.path = "", .upper = &un, .base = &bn, .upper_dir = w->upper, .base_dir = w->base,
-		.name = ""};
+	_cleanup_(fd_closep) int fd = relaxed_open(w->relaxed, w->upper, "",
+						   O_RDONLY | O_DIRECTORY);
+	struct upper_entry entry = {.path = "",
+				    .upper = &un,
+				    .base = &bn,
+				    .upper_dir = w->upper,
+				    .base_dir = w->base,
+				    .name = ""};
 	int r = node_read(w->upper, "", &un);
 
 	if (r == 0)

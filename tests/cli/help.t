@@ -33,7 +33,7 @@ def top_level(box):
         r = box.pale(*words)
         ok(r.status == 0 and "\nPolicy:\n" in r.out, f"pale {words[0]} prints the help", r)
     eq([line for line in r.out.splitlines() if len(line) > 80], [], "it fits 80 columns")
-    for empty in ("Review:", "Sessions:", "History:"):
+    for empty in ("Sessions:", "History:"):
         ok(empty not in r.out, f"the empty group {empty} is not printed", r.out)
     r = box.pale("version")
     ok(r.status == 0 and r.out.startswith("pale ") and r.out.count("\n") == 1,
@@ -83,7 +83,7 @@ def every_level(box):
         eq(box.pale("help", *words).out, r.out, f"help {verb['verb']} is the same")
         wide = [line for line in r.out.splitlines() if len(line) > 80]
         eq(wide, [], f"{verb['verb']} --help fits 80 columns")
-    for family in ("commands", "sandbox", "config"):
+    for family in ("commands", "stages", "sandbox", "config"):
         r = box.pale(family, "--help")
         ok(r.status == 0 and all(v["verb"] in r.out for v in table
                                  if v["verb"].startswith(family + " ")),

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/entries.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "api/entries-impl.h"
+#include "base/err.h"
+#include "base/path.h"
+
+const char *entry_kind_name(enum entry_kind kind)
+{
+	static const char *const names[] = {
+		[ENTRY_ADDED] = "added",     [ENTRY_CHANGED] = "modified",
+		[ENTRY_DELETED] = "deleted", [ENTRY_RENAMED] = "renamed",
+		[ENTRY_MODE] = "mode",       [ENTRY_TYPE] = "type",
+	};
+
+	return names[kind];
+}
+
+char entry_letter(const struct entry *entry)
+{
+	static const char letters[] = {
+		[ENTRY_ADDED] = 'A',   [ENTRY_CHANGED] = 'M', [ENTRY_DELETED] = 'D',
+		[ENTRY_RENAMED] = 'R', [ENTRY_MODE] = 'M',    [ENTRY_TYPE] = 'T',
+	};
+
+	return letters[entry->kind];
+}
+
+bool node_is_patchable(const struct node *node)
+{
+	return node->type == NODE_FILE || node->type == NODE_LINK;
+}
+
+static mode_t git_mode(const struct node *node)
+{
+	return patch_mode(node->type == NODE_LINK ? S_IFLNK : S_IFREG | node->mode);
+}
+
+/* Files and links of each side are all that git has. */
+static bool fits_patch(const struct change *change)
+{
+	bool old = node_is_patchable(&change->old), new = node_is_patchable(&change->new);
+
+	if (change->flags & CHANGE_IS_SAME)
+		return false;
+	if (change->kind == CHANGE_MODE)
+		return old && new &&git_mode(&change->old) != git_mode(&change->new);
+	return old || new;
+}
+
+/* git refuses to touch such a path. */
+static bool has_git_folder(const char *path)
+{
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len == 4 && strncasecmp(path, ".git", 4) == 0)
+			return true;
+		path += len + (path[len] == '/');
+	}
+	return false;
+}
+
+static enum entry_kind kind_of(const struct change *change)
+{
+	switch (change->kind) {
+	case CHANGE_ADD:
+		return ENTRY_ADDED;
+	case CHANGE_DELETE:
+		return ENTRY_DELETED;
+	case CHANGE_MODE:
+		return ENTRY_MODE;
+	case CHANGE_TYPE:
+		return ENTRY_TYPE;
+	case CHANGE_MODIFY:
+		break;
+	}
+	return ENTRY_CHANGED;
+}
+
+static int entry_init(struct entry *entry, const struct staged *staged, const struct change *change)
+{
+	_cleanup_(freep) char *whole = path_join(staged->stage->roots[change->root].path,
+						 change->path);
+	const unsigned special = CHANGE_IS_PROTECTED | CHANGE_RUNS_LATER | CHANGE_IS_CONFLICT;
+
+	*entry = (struct entry){
+		.kind = kind_of(change),
+		.change = change,
+		.name = staged_name(staged, change->root, change->path),
+		.from_name = staged_name(staged, change->root, change->path),
+		.in_patch = fits_patch(change),
+	};
+	if (!whole || !entry->name || !entry->from_name)
+		return -ENOMEM;
+	entry->in_git = has_git_folder(change->root == 0 ? change->path : whole);
+	entry->is_git_data = entry->in_git && !(change->flags & special);
+	return 0;
+}
+
+static void entry_release(struct entry *entry)
+{
+	free(entry->name);
+	free(entry->from_name);
+}
+
+void entries_release(struct entries *entries)
+{
+	for (size_t i = 0; i < entries->n; i++)
+		entry_release(&entries->items[i]);
+	free(entries->items);
+	*entries = (struct entries){0};
+}
+
+void entries_drop(struct entries *entries, const bool *gone)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < entries->n; i++) {
+		if (gone[i])
+			entry_release(&entries->items[i]);
+		else
+			entries->items[n++] = entries->items[i];
+	}
+	entries->n = n;
+}
+
+int entries_make(const struct staged *staged, const struct staged_paths *paths, bool find_renames,
+		 struct entries *ret, struct err *err)
+{
+	const struct changes *changes = staged->changes;
+	struct entries entries = {0};
+	int r = 0;
+
+	if (!changes || changes->n == 0) {
+		*ret = entries;
+		return 0;
+	}
+	entries.items = calloc(changes->n, sizeof(*entries.items));
+	if (!entries.items)
+		return err_oom(err);
+	for (size_t i = 0; i < changes->n && r == 0; i++) {
+		const struct change *change = &changes->items[i];
+
+		if (!staged_paths_cover(paths, change) || (change->flags & CHANGE_IS_SAME) ||
+		    !change_stands_alone(changes, i))
+			continue;
+		r = entry_init(&entries.items[entries.n++], staged, change);
+	}
+	if (r < 0)
+		err_oom(err);
+	if (r == 0 && find_renames)
+		r = entries_find_renames(staged, &entries, err);
+	if (r < 0) {
+		entries_release(&entries);
+		return r;
+	}
+	*ret = entries;
+	return 0;
+}
