@@ -33,7 +33,8 @@
 #include "warden/tree.h"
 
 enum {
-	GRACE_MS = 2000, /* between SIGTERM and SIGKILL */
+	GRACE_MS = 2000,  /* between SIGTERM and SIGKILL */
+	HANGUP_MS = 2000, /* for those inside to kill everybody */
 	TREE_END_MS = 2000,
 };
 
@@ -55,7 +56,7 @@ struct supervisor {
 	int signals;
 	int scratch; /* -1: none */
 	uint64_t started_ns;
-	bool asked_to_end, timed_out;
+	bool asked_to_end, hung_up, timed_out;
 	bool ended;       /* the warden has, and with it everything inside */
 	bool stopped_all; /* by our order */
 	bool starting;    /* reported, as the next three */
@@ -144,10 +145,28 @@ static int start_warden(struct supervisor *s, struct err *err)
 	return userns_serve(s->plan, s->warden, s->channel, err);
 }
 
-static void kill_run(struct supervisor *s)
+static void kill_warden(struct supervisor *s)
 {
 	if (s->pidfd >= 0)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
+}
+
+static bool has_started(struct supervisor *s)
+{
+	return s->streams.terminal.like.mask ? s->starting : warden_has_report(s->channel);
+}
+
+/* Without a pid namespace those inside can end everybody at once, which we cannot: the
+ * closer and the warden do when we hang up. Should that take too long, we try. */
+static void kill_run(struct supervisor *s)
+{
+	if (s->hung_up || s->plan->namespaces & CLONE_NEWPID || !has_started(s) ||
+	    shutdown(s->channel, SHUT_WR) < 0) {
+		kill_warden(s);
+		return;
+	}
+	s->asked_to_end = s->hung_up = true;
+	s->deadline.at_ns = clock_mono_ns() + HANGUP_MS * 1000000ull;
 }
 
 static void note_report(struct supervisor *s, const struct warden_report *report)
@@ -236,11 +255,6 @@ static void on_report(void *data, short revents)
 		stop_like_the_command(s);
 }
 
-static bool has_started(struct supervisor *s)
-{
-	return s->streams.terminal.like.mask ? s->starting : warden_has_report(s->channel);
-}
-
 static void pass_stop(struct supervisor *s)
 {
 	streams_suspend(&s->streams);
@@ -270,7 +284,7 @@ static void pass_signal(struct supervisor *s, int sig)
 	else if (s->ended)
 		s->loop.done = true; /* nothing is left but output that nobody takes */
 	else if (!has_started(s))
-		kill_run(s); /* nothing is there yet that could handle it */
+		kill_warden(s); /* nothing is there yet that could handle it */
 	else
 		warden_send_order(s->channel, WARDEN_SIGNAL, sig);
 }
@@ -285,9 +299,12 @@ static void on_signals(void *data, short revents)
 		pass_signal(s, (int)info.ssi_signo);
 }
 
-/* First ask, then insist. */
-static void end_run(struct supervisor *s)
+/* First ask, then insist. Who is late to ask, as in a flood, makes up for some of it. */
+static void end_run(struct supervisor *s, uint64_t due_ns)
 {
+	const uint64_t grace_ns = GRACE_MS * 1000000ull;
+	uint64_t soonest = clock_mono_ns() + grace_ns / 2;
+
 	if (s->asked_to_end) {
 		kill_run(s);
 		return;
@@ -296,7 +313,7 @@ static void end_run(struct supervisor *s)
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGTERM);
 	/* A stopped process acts on it only when it goes on. */
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
-	s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
+	s->deadline.at_ns = due_ns + grace_ns > soonest ? due_ns + grace_ns : soonest;
 }
 
 static void on_deadline(void *data, short revents)
@@ -309,7 +326,7 @@ static void on_deadline(void *data, short revents)
 		return;
 	}
 	s->timed_out |= !s->asked_to_end;
-	end_run(s);
+	end_run(s, s->started_ns + s->plan->timeout_ms * 1000000);
 }
 
 static void on_limit(void *data, bool at_once)
@@ -321,7 +338,7 @@ static void on_limit(void *data, bool at_once)
 	if (at_once)
 		kill_run(s);
 	else if (!s->asked_to_end)
-		end_run(s);
+		end_run(s, clock_mono_ns());
 }
 
 /* Whoever asked for the run is gone, or wants it gone. */
@@ -381,8 +398,10 @@ static void collect(struct supervisor *s, struct result *ret)
 
 	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
-	if (!child_owns_all(s))
-		(void)tree_kill(TREE_END_MS);
+	if (!child_owns_all(s)) {
+		(void)shutdown(s->channel, SHUT_WR);
+		(void)tree_kill(TREE_END_MS, false);
+	}
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
 		.memory_peak = (uint64_t)usage.ru_maxrss * 1024, /* of the largest process */
@@ -480,7 +499,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	if (r == 0)
 		watch(&s);
 	else
-		kill_run(&s);
+		kill_warden(&s);
 	settle(&s, ret);
 	if (r < 0 || s.failed)
 		r = explain_failure(&s, r, err);

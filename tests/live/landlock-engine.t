@@ -212,6 +212,28 @@ def case_nothing_outlives_PR13(p):
     ok(r.code == 124, p, 'and on time', r)
 
 
+FLOOD = 700  # processes at once; the probe ends them after ten seconds whatever happens
+
+
+@only_first
+def case_floods_end_on_time(p):
+    """What makes processes faster than anybody could kill them one by one."""
+    owned(p)
+    for kind in ('swell', 'hop'):
+        m = mark()
+        r = p.pale(*ENGINE, '--timeout', '1s', '--', './probe', 'flood', str(FLOOD), kind, m)
+        ok(r.out == b'flood\n' and r.code == 124 and 3 <= r.seconds < 5.5, p,
+           f'{kind}: ends two seconds after its time', r)
+        ok(not marked(m), p, f'{kind}: and nothing is left', marked(m))
+        proc = p.start_pale(*ENGINE, '--', './probe', 'flood', str(FLOOD), kind, m, stdout=subprocess.PIPE)
+        ok(proc.stdout.readline() == b'flood\n' and wait_for(lambda: len(marked(m)) > FLOOD / 10), p, f'{kind}: twin: it is a flood')
+        begin = time.monotonic()
+        proc.kill()
+        ok(wait_for(lambda: not marked(m)), p, f'{kind}: ends with pale', marked(m))
+        ok(time.monotonic() - begin < 2, p, f'{kind}: soon', time.monotonic() - begin)
+        proc.wait()
+
+
 def case_refusals(p):
     owned(p)
     p.write(p.ws / '.env', 'SECRET\n')
@@ -292,5 +314,5 @@ def case_programs(p):
 
 main(case_files_FR01_FW01, case_descriptors_FW07_FR12, case_no_network_NW01,
      case_sockets_of_the_host_NW05, case_processes_PR01, case_ptrace_and_ipc,
-     case_nothing_outlives_PR13, case_scratch_RS13_LC07, case_refusals,
+     case_nothing_outlives_PR13, case_floods_end_on_time, case_scratch_RS13_LC07, case_refusals,
      case_root_in_its_own_workspace, case_programs)
