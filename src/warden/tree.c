@@ -30,12 +30,14 @@ static void signal_below(struct walk *walk, pid_t pid, unsigned depth);
 
 static void signal_child(struct walk *walk, pid_t child, unsigned depth)
 {
-	/* One that is stopped has no more children than those that are listed next. */
+	/* One that is killed has no more children than those that are listed next, or
+	 * that come to us. Others would lose sight of theirs. */
 	if (walk->sig == SIGKILL)
-		(void)kill(child, SIGSTOP);
+		(void)kill(child, SIGKILL);
 	walk->count++;
 	signal_below(walk, child, depth + 1);
-	(void)kill(child, walk->sig);
+	if (walk->sig != SIGKILL)
+		(void)kill(child, walk->sig);
 }
 
 /* The children of one thread, as the kernel lists them: numbers and blanks. A

@@ -79,6 +79,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"', 'what cannot be looked at is hidden, or protected, as if it were there'),
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
+    (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
     (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
