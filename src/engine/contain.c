@@ -24,6 +24,7 @@
 #include "warden/allow.h"
 #include "warden/protocol.h"
 #include "warden/pty.h"
+#include "warden/scratch.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -189,6 +190,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
+		.scratch = scratch_path(plan),
 		.channel = CHANNEL,
 		.terminal = -1,
 	};

@@ -25,11 +25,11 @@
 #include "engine/loop.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
-#include "engine/scratch.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
 #include "warden/protocol.h"
+#include "warden/scratch.h"
 #include "warden/tree.h"
 
 enum {
@@ -54,7 +54,7 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
-	int scratch; /* -1: none */
+	struct scratch scratch;
 	uint64_t started_ns;
 	bool asked_to_end, hung_up, timed_out;
 	bool ended;       /* the warden has, and with it everything inside */
@@ -437,10 +437,8 @@ static int open_parts(struct supervisor *s, const struct stdio *stdio, struct re
 		r = bwrap_prepare(s->plan, &s->streams.inner, &s->bwrap, err);
 	if (r == 0)
 		r = limiter_open(&s->limiter, s->plan, err);
-	if (r == 0) {
-		s->scratch = scratch_make(s->plan, err);
-		r = s->scratch < 0 && s->scratch != -EBADF ? s->scratch : 0;
-	}
+	if (r == 0)
+		r = scratch_make(s->plan, &s->scratch, err);
 	return r < 0 ? r : open_guard(s, ret, err);
 }
 
@@ -449,7 +447,7 @@ static void settle(struct supervisor *s, struct result *ret)
 {
 	if (s->warden > 0)
 		collect(s, ret);
-	scratch_remove(s->plan, s->scratch);
+	scratch_remove(s->plan, &s->scratch);
 	if (s->warden > 0)
 		guard_finish(&s->guard);
 	guard_close(&s->guard);
@@ -484,7 +482,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .signals = -1,
 			       .err = err,
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
-			       .scratch = -1,
+			       .scratch = SCRATCH_NONE,
 			       .lifeline = stdio->lifeline,
 			       .guard = {.inotify = -1, .quarantine.fd = -1, .rebind = {-1, -1}},
 			       .started_ns = clock_mono_ns()};

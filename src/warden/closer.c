@@ -9,8 +9,9 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/sys.h"
+#include "warden/scratch.h"
 
-_Noreturn static void await_hangup(int channel)
+_Noreturn static void await_hangup(int channel, const char *scratch)
 {
 	struct pollfd fd = {.fd = channel, .events = POLLRDHUP};
 
@@ -20,15 +21,17 @@ _Noreturn static void await_hangup(int channel)
 	while (poll(&fd, 1, -1) < 0 && errno == EINTR)
 		;
 	(void)kill(-1, SIGKILL);
+	if (scratch)
+		scratch_remove_left(scratch);
 	_exit(0);
 }
 
-int closer_start(int channel, struct err *err)
+int closer_start(int channel, const char *scratch, struct err *err)
 {
 	int pidfd = -1, r = sys_fork(&pidfd);
 
 	if (r == 0)
-		await_hangup(channel);
+		await_hangup(channel, scratch);
 	if (r < 0)
 		return err_sys(err, r, "create a process");
 	fd_close(pidfd);

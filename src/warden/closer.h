@@ -12,5 +12,6 @@
 struct err;
 
 /* Start it; the caller has entered its domain (landlock_enclose()), and no signal
- * reaches it but SIGKILL and SIGSTOP. CHANNEL: to the supervisor. */
-int closer_start(int channel, struct err *err);
+ * reaches it but SIGKILL and SIGSTOP. CHANNEL: to the supervisor. SCRATCH: a folder
+ * that goes, too, if the supervisor is no more; NULL. */
+int closer_start(int channel, const char *scratch, struct err *err);

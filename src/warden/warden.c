@@ -19,6 +19,7 @@
 #include "warden/closer.h"
 #include "warden/exec.h"
 #include "warden/protocol.h"
+#include "warden/scratch.h"
 #include "warden/tree.h"
 
 enum { END_OF_TREE_MS = 2000, REAP_MAX = 1000 };
@@ -113,6 +114,8 @@ _Noreturn static void end_run(const struct warden *w, int status)
 	 * kernel cannot end is the supervisor's to try again. */
 	if (!w->job->owns_pidns)
 		(void)tree_kill(END_OF_TREE_MS, w->enclosed);
+	if (status < 0 && w->job->scratch)
+		scratch_remove_left(w->job->scratch);
 	if (status >= 0) {
 		struct warden_report report = {.kind = WARDEN_EXITED, .status = status};
 
@@ -188,7 +191,7 @@ static int enclose(struct warden *w, struct err *err)
 		return 0;
 	r = landlock_enclose(err);
 	w->enclosed = r == 0;
-	return r < 0 ? r : closer_start(w->job->channel, err);
+	return r < 0 ? r : closer_start(w->job->channel, w->job->scratch, err);
 }
 
 static int prepare(struct warden *w, struct err *err)
