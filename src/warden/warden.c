@@ -233,7 +233,10 @@ _Noreturn void warden_run(const struct warden_job *job)
 	int children;
 
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0) {
+		err_sys(&err, -errno, "block signals");
+		fail(job, &err);
+	}
 	children = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (children < 0) {
 		err_sys(&err, -errno, "signalfd");
