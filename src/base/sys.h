@@ -28,11 +28,12 @@
 #ifndef CLONE_INTO_CGROUP
 #define CLONE_INTO_CGROUP 0x200000000ULL
 #endif
-#define SYS_CLONE_PIDFD  0x1000
-#define SYS_AT_RECURSIVE 0x8000
-#define SYS_MNT_DETACH   2
-#define SYS_MS_REC       16384
-#define SYS_MS_PRIVATE   (1 << 18)
+#define SYS_CLONE_PIDFD    0x1000
+#define SYS_AT_RECURSIVE   0x8000
+#define SYS_MNT_DETACH     2
+#define SYS_MS_REC         16384
+#define SYS_MS_PRIVATE     (1 << 18)
+#define SYS_LANDLOCK_QUIET 1 /* LANDLOCK_RESTRICT_SELF_LOG_SAME_EXEC_OFF */
 
 /* The extensible structs in the shape that we use: the kernel takes the size. */
 struct sys_clone_args {
@@ -140,7 +141,7 @@ static inline int sys_landlock_add_rule(int ruleset, const struct landlock_path_
 	return sys_result(
 		syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0));
 }
-static inline int sys_landlock_restrict_self(int ruleset)
+static inline int sys_landlock_restrict_self(int ruleset, unsigned flags)
 {
-	return sys_result(syscall(SYS_landlock_restrict_self, ruleset, 0));
+	return sys_result(syscall(SYS_landlock_restrict_self, ruleset, flags));
 }

@@ -50,9 +50,12 @@ bool confine_has_no_caps(void)
 	for (int i = 0; i < 2; i++)
 		if (sets[i].effective | sets[i].permitted | sets[i].inheritable)
 			return false; /* no ambient one without them */
-	for (unsigned long cap = 0; cap < 64; cap++)
-		if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) == 1)
+	for (unsigned long cap = 0; cap < 64; cap++) {
+		int r = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
+		if (r > 0 || (r < 0 && errno != EINVAL)) /* that is one that there is not */
 			return false;
+	}
 	return true;
 }
 

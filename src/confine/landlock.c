@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "confine/landlock.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/sys.h"
+
+/* The one that can tell what is worth a line in the log. */
+enum { QUIET_ABI = 7 };
 
 #define READS                                                                                      \
 	(LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
@@ -61,7 +66,8 @@ int landlock_init(struct landlock *landlock, unsigned about, struct err *err)
 	ruleset = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
 	if (ruleset < 0)
 		return err_sys(err, ruleset, "create a Landlock domain");
-	*landlock = (struct landlock){.ruleset = ruleset, .handled = attr.handled_access_fs};
+	*landlock = (struct landlock){
+		.ruleset = ruleset, .about = about, .handled = attr.handled_access_fs};
 	return 0;
 }
 
@@ -125,6 +131,25 @@ int landlock_enter(const struct landlock *landlock, struct err *err)
 		r = allow_again(landlock, fd, err);
 	if (r < 0)
 		return r;
-	r = sys_landlock_restrict_self(landlock->ruleset);
+	r = sys_landlock_restrict_self(landlock->ruleset, 0);
 	return r < 0 ? err_sys(err, r, "enter the Landlock domain") : 0;
+}
+
+int landlock_enclose(struct err *err)
+{
+	struct landlock own;
+	int r = landlock_init(&own, LANDLOCK_SIGNALS, err);
+
+	if (r < 0)
+		return r;
+	/* A signal to everybody is refused by everybody else: nothing to log. */
+	r = sys_landlock_restrict_self(own.ruleset,
+				       landlock_abi() >= QUIET_ABI ? SYS_LANDLOCK_QUIET : 0);
+	landlock_release(&own);
+	if (r < 0)
+		return err_sys(err, r, "enter a Landlock domain for signals");
+	/* Too much depends on it. */
+	if (kill(getppid(), 0) == 0)
+		return err_set(err, ERR_SYSTEM, -ENOTSUP, "signals leave their Landlock domain");
+	return 0;
 }

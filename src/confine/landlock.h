@@ -14,6 +14,7 @@ struct err;
 
 struct landlock {
 	int ruleset;      /* -1: none */
+	unsigned about;   /* LANDLOCK_... */
 	uint64_t handled; /* rights on files that need a rule; 0: files are free */
 };
 #define LANDLOCK_NONE ((struct landlock){.ruleset = -1})
@@ -46,3 +47,6 @@ int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, stru
  * they were opened in, wherever they are. Then enter. Needs no_new_privs, or
  * CAP_SYS_ADMIN in the user namespace. */
 int landlock_enter(const struct landlock *landlock, struct err *err);
+/* Enter another one, about signals alone: from then on those of this process, kill(-1)
+ * too, reach what it starts and nobody else, even its parent. Needs the same. */
+int landlock_enclose(struct err *err);

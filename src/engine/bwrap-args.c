@@ -100,17 +100,25 @@ static int host_name(const struct plan *plan, size_t n, const char *path, char *
 	return *ret_name ? 0 : -ENOMEM;
 }
 
+/* What cannot be looked at may be there: nothing is left out for that. */
+static int look(struct writer *w, const char *path, enum bwrap_type *ret, struct err *err)
+{
+	*ret = w->host->type(w->host->data, path);
+	return *ret == BWRAP_UNKNOWN ? err_sys(err, -EIO, "look at %s", path) : 0;
+}
+
 /* bwrap would make a missing mount point: on the host, where that is writable. */
 static int check_target(struct writer *w, size_t n, struct err *err)
 {
 	const char *dst = w->plan->ops[n].dst;
+	enum bwrap_type type = BWRAP_UNKNOWN;
 	_cleanup_(freep) char *name = NULL;
+	int r;
 
 	if (host_name(w->plan, n, dst, &name) < 0)
 		return err_oom(err);
-	if (!name || w->host->type(w->host->data, name) != BWRAP_ABSENT)
-		return 0;
-	return err_sys(err, -ENOENT, "mount point %s", dst);
+	r = name ? look(w, name, &type, err) : 0;
+	return r < 0 || type != BWRAP_ABSENT ? r : err_sys(err, -ENOENT, "mount point %s", dst);
 }
 
 static int bind(struct writer *w, const char *src, const struct op *op, bool readonly,
@@ -138,11 +146,14 @@ static int write_rebind(struct writer *w, size_t n, bool readonly, struct err *e
 	const struct op *op = &w->plan->ops[n];
 	ssize_t at = place_of(w->plan, n, op->dst);
 	_cleanup_(freep) char *name = NULL;
+	enum bwrap_type type = BWRAP_UNKNOWN;
+	int r;
 
 	if (host_name(w->plan, n, op->dst, &name) < 0)
 		return err_oom(err);
-	if (name && op->flags & OP_OPTIONAL && w->host->type(w->host->data, name) == BWRAP_ABSENT)
-		return 0;
+	r = name && op->flags & OP_OPTIONAL ? look(w, name, &type, err) : 0;
+	if (r < 0 || type == BWRAP_ABSENT)
+		return r;
 	if (!name)
 		return err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
 			       "bubblewrap cannot mount %s again: it is the sandbox's own",
@@ -200,30 +211,31 @@ static int write_private(struct writer *w, size_t n, struct err *err)
 	return r < 0 ? err_oom(err) : 0;
 }
 
-static enum bwrap_type type_inside(struct writer *w, size_t n, int *r)
+static int type_inside(struct writer *w, size_t n, enum bwrap_type *ret, struct err *err)
 {
 	const char *dst = w->plan->ops[n].dst;
 	_cleanup_(freep) char *name = NULL;
 
-	if (path_covers("/dev", dst) && strcmp(dst, "/dev") != 0 && !is_dev_name(dst))
-		return BWRAP_ABSENT;
-	*r = host_name(w->plan, n, dst, &name);
-	if (*r < 0)
-		return BWRAP_ABSENT;
-	return w->host->type(w->host->data, name ? name : dst);
+	if (path_covers("/dev", dst) && strcmp(dst, "/dev") != 0 && !is_dev_name(dst)) {
+		*ret = BWRAP_ABSENT;
+		return 0;
+	}
+	if (host_name(w->plan, n, dst, &name) < 0)
+		return err_oom(err);
+	return look(w, name ? name : dst, ret, err);
 }
 
 static int write_hide(struct writer *w, size_t n, struct err *err)
 {
 	const struct op *op = &w->plan->ops[n];
-	enum bwrap_type type;
+	enum bwrap_type type = BWRAP_UNKNOWN;
 	int r = 0, fd;
 
 	if (w->aux && strcmp(w->aux, op->dst) == 0)
 		return 0; /* never made */
-	type = type_inside(w, n, &r);
+	r = type_inside(w, n, &type, err);
 	if (r < 0)
-		return err_oom(err);
+		return r;
 	if (type == BWRAP_ABSENT)
 		return op->flags & OP_OPTIONAL ? 0 : err_sys(err, -ENOENT, "hide %s", op->dst);
 	if (type == BWRAP_DIR) {

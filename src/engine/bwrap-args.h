@@ -16,7 +16,7 @@
 struct err;
 struct plan;
 
-enum bwrap_type { BWRAP_ABSENT, BWRAP_DIR, BWRAP_FILE };
+enum bwrap_type { BWRAP_ABSENT, BWRAP_DIR, BWRAP_FILE, BWRAP_UNKNOWN };
 
 /* Questions about the host, which tests answer by themselves. */
 struct bwrap_host {

@@ -128,7 +128,12 @@ static enum bwrap_type type_of(void *data, const char *path)
 	struct stat st;
 
 	(void)data;
-	if (fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
+	/* Where we may not look, the command, which is no other user, may not either. */
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES)
+		return BWRAP_ABSENT;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return BWRAP_UNKNOWN;
+	if (S_ISLNK(st.st_mode))
 		return BWRAP_ABSENT;
 	return S_ISDIR(st.st_mode) ? BWRAP_DIR : BWRAP_FILE;
 }

@@ -303,7 +303,7 @@ bool cgroup_had_fork_refused(const struct cgroup *cg)
 	return refused > 0;
 }
 
-void cgroup_usage(const struct cgroup *cg, struct usage *usage)
+void cgroup_usage(const struct cgroup *cg, unsigned own_pids, struct usage *usage)
 {
 	uint64_t value;
 
@@ -313,7 +313,7 @@ void cgroup_usage(const struct cgroup *cg, struct usage *usage)
 			       &value) == 0)
 		usage->memory_peak = value;
 	if (cgroup_file_number(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.peak", &value) == 0)
-		usage->pids_peak = value > 0 ? value - 1 : 0; /* without the warden */
+		usage->pids_peak = value > own_pids ? value - own_pids : 0;
 	if (cgroup_counts_cpu(cg))
 		usage->cpu_ms = cgroup_cpu_ms(cg);
 }

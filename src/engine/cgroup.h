@@ -40,5 +40,5 @@ int cgroup_watch_oom(const struct cgroup *cg);
 bool cgroup_had_oom(const struct cgroup *cg);
 bool cgroup_had_fork_refused(const struct cgroup *cg);
 /* Replaces what the cgroup knows better. */
-void cgroup_usage(const struct cgroup *cg, struct usage *usage);
+void cgroup_usage(const struct cgroup *cg, unsigned own_pids, struct usage *usage);
 void cgroup_close(struct cgroup *cg); /* once everything in it has ended */

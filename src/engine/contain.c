@@ -25,6 +25,7 @@
 #include "warden/allow.h"
 #include "warden/protocol.h"
 #include "warden/pty.h"
+#include "warden/scratch.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -197,6 +198,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
+		.scratch = scratch_path(plan),
 		.channel = CHANNEL,
 		.terminal = -1,
 	};

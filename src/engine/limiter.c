@@ -116,9 +116,9 @@ void limiter_judge(const struct limiter *l, struct result *result)
 
 	if (l->memory_seen > result->usage.memory_peak || l->memory_seen > 0)
 		result->usage.memory_peak = l->memory_seen;
-	if (l->pids_seen > 0)
-		result->usage.pids_peak = l->pids_seen - 1;
-	cgroup_usage(&l->cgroup, &result->usage);
+	if (l->pids_seen > l->limits->own_pids)
+		result->usage.pids_peak = l->pids_seen - l->limits->own_pids;
+	cgroup_usage(&l->cgroup, l->limits->own_pids, &result->usage);
 	/* Without a limit only somebody above can have run out of memory. */
 	if (!reached && (result->outcome != OUTCOME_OK || l->limits->memory != UINT64_MAX) &&
 	    cgroup_had_oom(&l->cgroup))

@@ -25,16 +25,17 @@
 #include "engine/loop.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
-#include "engine/scratch.h"
 #include "engine/staged.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
 #include "warden/protocol.h"
+#include "warden/scratch.h"
 #include "warden/tree.h"
 
 enum {
-	GRACE_MS = 2000, /* between SIGTERM and SIGKILL */
+	GRACE_MS = 2000,  /* between SIGTERM and SIGKILL */
+	HANGUP_MS = 2000, /* for those inside to kill everybody */
 	TREE_END_MS = 2000,
 };
 
@@ -54,9 +55,9 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
-	int scratch; /* -1: none */
+	struct scratch scratch;
 	uint64_t started_ns;
-	bool asked_to_end, timed_out;
+	bool asked_to_end, hung_up, timed_out;
 	bool ended;       /* the warden has, and with it everything inside */
 	bool stopped_all; /* by our order */
 	bool starting;    /* reported, as the next three */
@@ -168,10 +169,28 @@ static int start_warden(struct supervisor *s, struct err *err)
 	return r < 0 || !s->plan->staging ? r : serve_stage(s, err);
 }
 
-static void kill_run(struct supervisor *s)
+static void kill_warden(struct supervisor *s)
 {
 	if (s->pidfd >= 0)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
+}
+
+static bool has_started(struct supervisor *s)
+{
+	return s->streams.terminal.like.mask ? s->starting : warden_has_report(s->channel);
+}
+
+/* Without a pid namespace those inside can end everybody at once, which we cannot: the
+ * closer and the warden do when we hang up. Should that take too long, we try. */
+static void kill_run(struct supervisor *s)
+{
+	if (s->hung_up || s->plan->namespaces & CLONE_NEWPID || !has_started(s) ||
+	    shutdown(s->channel, SHUT_WR) < 0) {
+		kill_warden(s);
+		return;
+	}
+	s->asked_to_end = s->hung_up = true;
+	s->deadline.at_ns = clock_mono_ns() + HANGUP_MS * 1000000ull;
 }
 
 static int stop_all(void *data, bool stop)
@@ -250,11 +269,6 @@ static void on_report(void *data, short revents)
 		stop_like_the_command(s);
 }
 
-static bool has_started(struct supervisor *s)
-{
-	return s->streams.terminal.like.mask ? s->starting : warden_has_report(s->channel);
-}
-
 static void pass_stop(struct supervisor *s)
 {
 	streams_suspend(&s->streams);
@@ -284,7 +298,7 @@ static void pass_signal(struct supervisor *s, int sig)
 	else if (s->ended)
 		s->loop.done = true; /* nothing is left but output that nobody takes */
 	else if (!has_started(s))
-		kill_run(s); /* nothing is there yet that could handle it */
+		kill_warden(s); /* nothing is there yet that could handle it */
 	else
 		warden_send_order(s->channel, WARDEN_SIGNAL, sig);
 }
@@ -299,9 +313,12 @@ static void on_signals(void *data, short revents)
 		pass_signal(s, (int)info.ssi_signo);
 }
 
-/* First ask, then insist. */
-static void end_run(struct supervisor *s)
+/* First ask, then insist. Who is late to ask, as in a flood, makes up for some of it. */
+static void end_run(struct supervisor *s, uint64_t due_ns)
 {
+	const uint64_t grace_ns = GRACE_MS * 1000000ull;
+	uint64_t soonest = clock_mono_ns() + grace_ns / 2;
+
 	if (s->asked_to_end) {
 		kill_run(s);
 		return;
@@ -310,7 +327,7 @@ static void end_run(struct supervisor *s)
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGTERM);
 	/* A stopped process acts on it only when it goes on. */
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
-	s->deadline.at_ns = clock_mono_ns() + GRACE_MS * 1000000ull;
+	s->deadline.at_ns = due_ns + grace_ns > soonest ? due_ns + grace_ns : soonest;
 }
 
 static void on_deadline(void *data, short revents)
@@ -323,7 +340,7 @@ static void on_deadline(void *data, short revents)
 		return;
 	}
 	s->timed_out |= !s->asked_to_end;
-	end_run(s);
+	end_run(s, s->started_ns + s->plan->timeout_ms * 1000000);
 }
 
 static void on_limit(void *data, bool at_once)
@@ -335,7 +352,7 @@ static void on_limit(void *data, bool at_once)
 	if (at_once)
 		kill_run(s);
 	else if (!s->asked_to_end)
-		end_run(s);
+		end_run(s, clock_mono_ns());
 }
 
 /* Whoever asked for the run is gone, or wants it gone. */
@@ -395,8 +412,10 @@ static void collect(struct supervisor *s, struct result *ret)
 
 	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
 		;
-	if (!child_owns_all(s))
-		(void)tree_kill(TREE_END_MS);
+	if (!child_owns_all(s)) {
+		(void)shutdown(s->channel, SHUT_WR);
+		(void)tree_kill(TREE_END_MS, false);
+	}
 	ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	ret->usage = (struct usage){
 		.memory_peak = (uint64_t)usage.ru_maxrss * 1024, /* of the largest process */
@@ -432,10 +451,8 @@ static int open_parts(struct supervisor *s, const struct stdio *stdio, struct re
 		r = bwrap_prepare(s->plan, &s->streams.inner, &s->bwrap, err);
 	if (r == 0)
 		r = limiter_open(&s->limiter, s->plan, err);
-	if (r == 0) {
-		s->scratch = scratch_make(s->plan, err);
-		r = s->scratch < 0 && s->scratch != -EBADF ? s->scratch : 0;
-	}
+	if (r == 0)
+		r = scratch_make(s->plan, &s->scratch, err);
 	return r < 0 ? r : open_guard(s, ret, err);
 }
 
@@ -444,7 +461,7 @@ static void settle(struct supervisor *s, struct result *ret)
 {
 	if (s->warden > 0)
 		collect(s, ret);
-	scratch_remove(s->plan, s->scratch);
+	scratch_remove(s->plan, &s->scratch);
 	if (s->warden > 0)
 		guard_finish(&s->guard);
 	guard_close(&s->guard);
@@ -479,7 +496,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 			       .signals = -1,
 			       .err = err,
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
-			       .scratch = -1,
+			       .scratch = SCRATCH_NONE,
 			       .lifeline = stdio->lifeline,
 			       .guard = {.tripwire.signals = -1,
 					 .inotify = -1,
@@ -497,7 +514,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, struct result
 	if (r == 0)
 		watch(&s);
 	else
-		kill_run(&s);
+		kill_warden(&s);
 	settle(&s, ret);
 	if (r < 0 || s.failed)
 		r = explain_failure(&s, r, err);

@@ -11,13 +11,11 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "plan/compiler.h"
+#include "plan/domain.h"
 #include "plan/host.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/spec.h"
-
-/* The warden counts as well. */
-#define WARDEN_PIDS 1
 
 static bool is_set(uint64_t limit)
 {
@@ -52,7 +50,7 @@ static int judge_pids(struct compiler *c)
 
 	if (!is_set(c->spec->pids))
 		return 0;
-	limits->pids = c->spec->pids + WARDEN_PIDS;
+	limits->pids = c->spec->pids + limits->own_pids;
 	if (limits->site.rung != RUNG_WATCHDOG) {
 		plan_verdict(c->plan, key, ENFORCED, rung_name(limits->site.rung));
 		return 0;
@@ -101,6 +99,15 @@ static int judge_disk(struct compiler *c)
 			     "size of the tmpfs; elsewhere the size of each file (RLIMIT_FSIZE)");
 }
 
+/* The warden counts as well, and its closer: see warden/closer.h. */
+static unsigned count_own(const struct compiler *c)
+{
+	bool closer = c->plan->confined && !(c->plan->namespaces & CLONE_NEWPID) &&
+		      domain_flags(c->spec, c->host) & OP_SIGNALS;
+
+	return closer ? 2 : 1;
+}
+
 int limits_compile(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -110,6 +117,7 @@ int limits_compile(struct compiler *c)
 	limits->memory = spec->memory;
 	limits->cpu_ms = spec->cpu;
 	limits->pids = SPEC_UNLIMITED;
+	limits->own_pids = count_own(c);
 	r = copy_site(limits, &c->host->cgroup, choose_rung(c));
 	if (is_set(spec->timeout))
 		plan_verdict(c->plan, dim_name(DIM_TIMEOUT), ENFORCED, "timer of the supervisor");

@@ -129,6 +129,7 @@ enum engine {
 /* What the whole tree may use; UINT64_MAX: as much as there is. */
 struct limits {
 	uint64_t memory, pids, cpu_ms;
+	unsigned own_pids;       /* of `pids`: the warden, and who ends the run with it */
 	struct cgroup_site site; /* what enforces them, and counts */
 };
 

@@ -84,7 +84,10 @@ int pty_replace(int channel, int *ret_terminal, struct err *err)
 	struct pty pty = {0};
 
 	for (int fd = 0; fd <= 2; fd++)
-		(void)pty_probe(&pty, fd, fd);
+		/* One that cannot be asked may be the caller's terminal; one that
+		 * has hung up (EIO) is no more. */
+		if (!pty_probe(&pty, fd, fd) && errno != ENOTTY && errno != EINVAL && errno != EIO)
+			return err_sys(err, -errno, "look at descriptor %d", fd);
 	/* -EPERM: we lead one already. */
 	if (pty.interactive && setsid() < 0 && getsid(0) != getpid())
 		return err_sys(err, -errno, "start a session");

@@ -16,11 +16,13 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "confine/landlock.h"
+#include "warden/closer.h"
 #include "warden/exec.h"
 #include "warden/protocol.h"
+#include "warden/scratch.h"
 #include "warden/tree.h"
 
-enum { END_OF_TREE_MS = 2000 };
+enum { END_OF_TREE_MS = 2000, REAP_MAX = 1000 };
 
 struct launch {
 	const struct warden_job *job;
@@ -91,25 +93,34 @@ static pid_t launch_command(const struct warden_job *job, struct err *err)
 	return launch.error;
 }
 
-static void signal_everybody(const struct warden_job *job, int sig)
+struct warden {
+	const struct warden_job *job;
+	pid_t command;
+	bool enclosed; /* kill(-1) reaches the run and nobody else, as in a pid namespace */
+	bool hushed;   /* everybody is stopped by order, which is no news */
+};
+
+static void signal_everybody(const struct warden *w, int sig)
 {
-	if (job->owns_pidns)
+	if (w->job->owns_pidns || w->enclosed)
 		(void)kill(-1, sig);
 	else
 		(void)tree_signal(sig);
 }
 
-_Noreturn static void end_run(const struct warden_job *job, int status)
+_Noreturn static void end_run(const struct warden *w, int status)
 {
 	/* Before the report: it says that nothing of the run is left. What the
 	 * kernel cannot end is the supervisor's to try again. */
-	if (!job->owns_pidns)
-		(void)tree_kill(END_OF_TREE_MS);
+	if (!w->job->owns_pidns)
+		(void)tree_kill(END_OF_TREE_MS, w->enclosed);
+	if (status < 0 && w->job->scratch)
+		scratch_remove_left(w->job->scratch);
 	if (status >= 0) {
 		struct warden_report report = {.kind = WARDEN_EXITED, .status = status};
 
 		/* A supervisor that is gone needs no report. */
-		(void)warden_send_report(job->channel, &report);
+		(void)warden_send_report(w->job->channel, &report);
 	}
 	_exit(status >= 0 ? 0 : 1);
 }
@@ -122,40 +133,43 @@ static void report_stop(const struct warden_job *job, int status)
 	(void)warden_send_report(job->channel, &report);
 }
 
-/* Reap everything that is there. Does not return once the command has ended. */
-static void reap(const struct warden_job *job, pid_t command, bool hushed)
+/* Reap what is there, but in a flood look at the orders, too: true when more may be
+ * there. Does not return once the command has ended. */
+static bool reap(const struct warden *w)
 {
-	for (;;) {
+	int flags = WNOHANG | (w->job->terminal >= 0 ? WUNTRACED : 0);
+
+	for (int i = 0; i < REAP_MAX; i++) {
 		int status;
-		pid_t pid = waitpid(-1, &status, WNOHANG | (job->terminal >= 0 ? WUNTRACED : 0));
+		pid_t pid = waitpid(-1, &status, flags);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid <= 0)
-			return;
-		if (pid == command && WIFSTOPPED(status) && !hushed)
-			report_stop(job, status);
-		if (pid == command && !WIFSTOPPED(status))
-			end_run(job, status);
+			return false;
+		if (pid == w->command && WIFSTOPPED(status) && !w->hushed)
+			report_stop(w->job, status);
+		if (pid == w->command && !WIFSTOPPED(status))
+			end_run(w, status);
 	}
+	return true;
 }
 
-/* *hushed: everybody is stopped by order, which is no news. */
-static void obey(const struct warden_job *job, pid_t command, bool *hushed)
+static void obey(struct warden *w)
 {
 	struct warden_order order;
-	int r = warden_receive_order(job->channel, &order);
+	int r = warden_receive_order(w->job->channel, &order);
 
 	if (r == -EAGAIN || r == -EINTR)
 		return;
 	if (r < 0)
-		end_run(job, -1); /* the supervisor is gone */
+		end_run(w, -1); /* the supervisor is gone */
 	if (order.value == SIGSTOP || order.value == SIGCONT)
-		*hushed = order.value == SIGSTOP;
+		w->hushed = order.value == SIGSTOP;
 	if (order.kind == WARDEN_SIGNAL_ALL)
-		signal_everybody(job, order.value);
+		signal_everybody(w, order.value);
 	else
-		(void)kill(-command, order.value);
+		(void)kill(-w->command, order.value);
 }
 
 _Noreturn static void fail(const struct warden_job *job, const struct err *err)
@@ -166,51 +180,77 @@ _Noreturn static void fail(const struct warden_job *job, const struct err *err)
 	_exit(1);
 }
 
+/* The domain of the warden lies around the command's: the one ends all of the run
+ * with one call, and the other cannot touch the warden. */
+static int enclose(struct warden *w, struct err *err)
+{
+	const struct landlock *landlock = w->job->landlock;
+	int r;
+
+	if (w->job->owns_pidns || !landlock || !(landlock->about & LANDLOCK_SIGNALS))
+		return 0;
+	r = landlock_enclose(err);
+	w->enclosed = r == 0;
+	return r < 0 ? r : closer_start(w->job->channel, w->job->scratch, err);
+}
+
+static int prepare(struct warden *w, struct err *err)
+{
+	const struct warden_job *job = w->job;
+
+	if (!job->owns_pidns && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "become a subreaper");
+	if (job->terminal >= 0 && ioctl(job->terminal, TIOCSCTTY, 0) < 0)
+		return err_sys(err, -errno, "take the terminal");
+	return enclose(w, err);
+}
+
+_Noreturn static void watch(struct warden *w, int children)
+{
+	struct pollfd fds[2] = {{.fd = children, .events = POLLIN},
+				{.fd = w->job->channel, .events = POLLIN}};
+	bool more = false;
+
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		if (poll(fds, 2, more ? 0 : -1) < 0 && errno != EINTR)
+			end_run(w, -1);
+		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			;
+		more = reap(w);
+		if (fds[1].revents)
+			obey(w);
+	}
+}
+
 _Noreturn void warden_run(const struct warden_job *job)
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING};
+	struct warden w = {.job = job};
 	struct err err = {0};
-	struct pollfd fds[2];
 	sigset_t all;
-	bool hushed = false;
-	pid_t command;
 	int children;
 
 	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0) {
+		err_sys(&err, -errno, "block signals");
+		fail(job, &err);
+	}
 	children = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (children < 0) {
 		err_sys(&err, -errno, "signalfd");
 		fail(job, &err);
 	}
-	if (!job->owns_pidns && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
-		err_sys(&err, -errno, "become a subreaper");
+	if (prepare(&w, &err) < 0)
 		fail(job, &err);
-	}
-	if (job->terminal >= 0 && ioctl(job->terminal, TIOCSCTTY, 0) < 0) {
-		err_sys(&err, -errno, "take the terminal");
-		fail(job, &err);
-	}
 	if (warden_send_report(job->channel, &starting) < 0)
 		_exit(1);
-	command = launch_command(job, &err);
-	if (command < 0)
+	w.command = launch_command(job, &err);
+	if (w.command < 0)
 		fail(job, &err);
 	/* The command's input and output are its own: a reader must see their end
 	 * when the command closes them. */
 	sys_close_range(0, 2, 0);
-
-	fds[0] = (struct pollfd){.fd = children, .events = POLLIN};
-	fds[1] = (struct pollfd){.fd = job->channel, .events = POLLIN};
-	for (;;) {
-		struct signalfd_siginfo info;
-
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			end_run(job, -1);
-		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
-			;
-		reap(job, command, hushed);
-		if (fds[1].revents)
-			obey(job, command, &hushed);
-	}
+	watch(&w, children);
 }

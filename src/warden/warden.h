@@ -16,6 +16,7 @@ struct warden_job {
 	char *const *env;
 	bool owns_pidns;                 /* its end is everybody's end */
 	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
+	const char *scratch;             /* a folder that is to go with the supervisor; NULL */
 	int channel;                     /* to the supervisor; see protocol.h */
 	int terminal; /* becomes the controlling one of the command's session; or -1 */
 };

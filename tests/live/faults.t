@@ -40,6 +40,8 @@ SHAPES = {
     'landlock engine': (('--engine', 'landlock', '--processes', 'visible', '--allow-degraded', 'filesystem'),
                         'landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl capset seccomp openat2 openat '
                         'mkdirat flock fstat fchown setsid clone clone3 write'.split()),
+    'bwrap engine': (('--engine', 'bwrap', '--timeout', '2s'), 'clone3 clone socketpair pipe2 memfd_create openat2 openat write fcntl prctl setresuid setresgid setgroups '
+                     'capset keyctl seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self chdir dup2 dup3 setsid lseek'.split()),
 }
 SWEEP = os.environ.get('PALE_SWEEP')
 FULL = SWEEP == 'full' or SWEEP in SHAPES
@@ -79,10 +81,15 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"', 'what cannot be looked at is hidden, or protected, as if it were there'),
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
+    (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
+    (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
+    (INSIDE + r'read\(\d+, 0x\w+, 128\)', 'signals that woke the warden, which looks at its children anyway'),
+    (INSIDE + r'sendto\(3, "\\2', 'the report of an end is lost, and the end is seen'),
+    (r'stat\("/usr/bin/bwrap"', 'there may be another one in /bin'),
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
     (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
-    (r'getdents64\([47], 0x\w+, 4096\)|flock\(|(openat|unlinkat)\(\d+, "pale-[0-9a-f]{16}"', "others' left cgroups are swept another time"),
+    (r'getdents64\(\d+, 0x\w+, 4096\)|flock\(|(openat|unlinkat)\(\d+, "pale-[0-9a-f]{16}"', "others' left cgroups are swept another time"),
     (r'openat\(\d+, "(memory.oom_control|cgroup.event_control)"|eventfd2\(|write\(\d+, "\d+ \d+"', 'how an end by memory is told'),
 )]
 # Nobody can make these fail, or the C library could not begin a program.
@@ -119,6 +126,8 @@ class Trial:
         shutil.copy(build(p), self.ws / 'witness')
         self.file = self.ws / 'seen'
         self.trace = p.write(p.base / f'trace-{slot}', '')
+        if 'bwrap' in options and p.is_root:
+            os.chown(self.ws, 1000, 1000)  # it is not for root's own workspace
 
     def run(self, inject=None, calls=''):
         p = self.p
@@ -139,31 +148,51 @@ class Trial:
         return p.run(*argv, p.pale_path, 'run', *engine, *self.options, *more, '--', './witness', str(self.file),
                      str(p.home / '.ssh/id_rsa'), str(p.outside / 'canary'), *(['forks'] if self.limits else []), cwd=self.ws, timeout=8)
 
-    def hits(self):
-        """The calls of ours that were made to fail: those before the command began, and
-        those after. What the command itself calls is not of interest."""
-        before, after, begun, begin, programs, first = [], [], set(), {}, 0, None
-        self.command_hit, self.again, last = False, set(), {}
+    def lines(self):
+        """Who called what, and whose call that was: ours, that of the command, or of
+        bubblewrap, whose child becomes pale again."""
+        begin, whose, lines, inner = {}, {}, [], False
         for line in self.trace.read_text(errors='replace').splitlines():
             pid, _, rest = line.partition(' ')
-            first = first or pid
             if rest.endswith('<unfinished ...>'):
                 begin[pid] = rest.removesuffix('<unfinished ...>')
                 continue
-            rest = re.sub(r'^ *<\.\.\. \w+ resumed>', lambda _: begin.pop(pid, ''), rest)
-            if re.match(r'\s*execve\(', rest) and rest.endswith('= 0'):
-                programs += 1
-                if programs > 1:  # the first one is pale
-                    begun.add(pid)
+            rest = re.sub(r'^ *<\.\.\. \w+ resumed>', lambda _: begin.pop(pid, ''), rest).strip()
+            # who is there between bubblewrap and pale's second coming is bubblewrap's
+            whose.setdefault(pid, 'bwrap' if 'bwrap' in whose.values() and not inner else 'ours')
+            program = re.match(r'execve\("([^"]*)".*= 0$', rest)
+            lines.append((pid, whose[pid], rest))
+            if program and program[1].endswith('/bwrap'):
+                whose[pid] = 'bwrap'
+            elif program and program[1].startswith('/proc/self/fd/'):
+                whose[pid], inner = 'ours', True
+            elif program and len(lines) > 1:  # the first one is pale
+                whose[pid] = 'command'
+        return lines
+
+    def hits(self):
+        """The calls of ours that were made to fail: those before the command began, and
+        those after. What the command itself calls is not of interest, and of bubblewrap
+        only that it does not go on with less."""
+        before, after, begun, waits = [], [], False, False
+        self.command_hit, self.bwrap_hit, self.again, last = False, False, set(), {}
+        lines = self.lines()
+        first = lines[0][0]
+        for pid, whose, rest in lines:
+            begun |= whose == 'command'
+            # with bubblewrap begun, the supervisor's part of the set-up is over
+            waits |= whose == 'bwrap'
             # the call, its first argument and a path: memory that it fills has no text when it failed
-            call = re.match(r'open\w*\([^,)]*(, "[^"]*")?|[^,)]*', rest.strip())[0]
+            call = re.match(r'open\w*\([^,)]*(, "[^"]*")?|[^,)]*', rest)[0]
             if last.get(pid, ('',))[0] == call:
                 self.again.add(last[pid][1])
-            last[pid] = (call, (INSIDE if pid != first else '') + rest.strip()) if '(INJECTED)' in rest else ('',)
+            text = (INSIDE if pid != first else '') + rest
+            last[pid] = (call, text) if '(INJECTED)' in rest else ('',)
             if '(INJECTED)' in rest:
-                self.command_hit |= pid in begun
-                if pid not in begun:
-                    (after if begun else before).append((INSIDE if pid != first else '') + rest.strip())
+                self.command_hit |= whose == 'command'
+                self.bwrap_hit |= whose == 'bwrap'
+                if whose == 'ours':
+                    (after if begun or waits and pid == first else before).append(text)
         return before, after
 
     def counts(self, calls):
@@ -195,6 +224,8 @@ def judge(trial, r, want, error):
         return f'the run went on, and nothing says why that is right: {unknown}' if unknown else None
     if trial.command_hit:
         return None  # the witness itself did not survive it
+    if trial.bwrap_hit and not before and not after and r.code == 124:
+        return None  # bubblewrap waits for itself, until its time is up
     if trial.file.exists():
         return 'executed, and cut short'
     # 137: the program had been entered, and was killed before its first line.
@@ -280,12 +311,15 @@ def actions(call):
 
 def inject_all(p, shape):
     options, calls = SHAPES[shape]
+    if 'bwrap' in options and not os.path.exists('/usr/bin/bwrap'):
+        skip(p, 'no bubblewrap')
+        return
     trials = [Trial(p, f'{shape.replace(" ", "-")}-{i}', options) for i in range(2)]
     r = trials[0].run()
     if not ok(r.code == 0 and trials[0].file.exists(), p, f'{shape}: the witness runs when nothing fails', r):
         return
     want = facts(trials[0].file)
-    bare = '--engine' in options
+    bare = 'landlock' in options
     ok(want['secret'] == 'no' and want['CapEff'] == '0' * 16 and want['NoNewPrivs'] == '1' and want['Seccomp'] == '2' and
        want['user'] == bare and want['mnt'] == bare and want['net'] == bare and want['descriptors'] == 'none' and want['core'] == 'off' and
        int(want.get('forks', 0)) < 20, p, f'{shape}: and sees the boundary', want)
@@ -294,7 +328,7 @@ def inject_all(p, shape):
     for t in trials:
         free.put(t)
     state, groups = Leftovers(p), cgroups(p)
-    reasons, numbers = {}, {'tried': 0, 'refused': 0, 'tolerated': 0, 'after the start': 0}
+    reasons, numbers = {}, {'tried': 0, 'refused': 0, 'tolerated': 0, 'after the start': 0, "bubblewrap's own": 0}
 
     def one(job):
         call, n, action = job
@@ -302,10 +336,10 @@ def inject_all(p, shape):
         try:
             r = trial.run(f'{call}:{action}:when={n}', call)
             before, after = trial.hits()
-            if not before and not after:
+            if not before and not after and not trial.bwrap_hit:
                 return None
             numbers['tried'] += 1
-            numbers['after the start' if not before else 'tolerated' if trial.file.exists() else 'refused'] += 1
+            numbers["bubblewrap's own" if not before and not after else 'after the start' if not before else 'tolerated' if trial.file.exists() else 'refused'] += 1
             if trial.file.exists():
                 for line in before:
                     why = next((w for t, w in TOLERATED if t.match(line)), 'tried again')
@@ -377,6 +411,8 @@ def kill_all(p, shape, counts):
     jobs = [(call, n) for call, most in counts.items() for n in range(1, most + 1)]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(one, jobs))
+    if 'landlock' in trials[0].options:
+        trials[0].run()  # who was killed before anybody could end the run left its scratch to the next one
     wrong += state.found(zombies=True)
     ok(not wrong, p, f'{shape}: {len(jobs)} kills: nothing is left, and no weaker boundary', '\n'.join(wrong))
     p.pale('--memory', '256m', '--pids', '20', *degraded(p), '--', 'true')  # who was killed left a cgroup to the next one

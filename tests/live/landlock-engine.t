@@ -212,6 +212,35 @@ def case_nothing_outlives_PR13(p):
     ok(r.code == 124, p, 'and on time', r)
 
 
+FLOOD = 700  # processes at once; the probe ends them after ten seconds whatever happens
+
+
+def tasks():
+    """How many there are; one look, since in a flood there may be no time for another."""
+    with open('/proc/loadavg') as f:
+        return int(f.read().split()[3].split('/')[1])
+
+
+@only_first
+def case_floods_end_on_time(p):
+    """What makes processes faster than anybody could kill them one by one."""
+    owned(p)
+    for kind in ('swell', 'hop'):
+        m = mark()
+        r = p.pale(*ENGINE, '--timeout', '1s', '--', './probe', 'flood', str(FLOOD), kind, m)
+        ok(r.out == b'flood\n' and r.code == 124 and 3 <= r.seconds < 5.5, p,
+           f'{kind}: ends two seconds after its time', r)
+        ok(not marked(m), p, f'{kind}: and nothing is left', marked(m))
+        before = tasks()
+        proc = p.start_pale(*ENGINE, '--', './probe', 'flood', str(FLOOD), kind, m, stdout=subprocess.PIPE)
+        ok(proc.stdout.readline() == b'flood\n' and wait_for(lambda: tasks() > before + FLOOD / 4), p, f'{kind}: twin: it is a flood')
+        begin = time.monotonic()
+        proc.kill()
+        ok(wait_for(lambda: not marked(m)), p, f'{kind}: ends with pale', marked(m))
+        ok(time.monotonic() - begin < 2, p, f'{kind}: soon', time.monotonic() - begin)
+        proc.wait()
+
+
 def case_refusals(p):
     owned(p)
     p.write(p.ws / '.env', 'SECRET\n')
@@ -271,9 +300,11 @@ print("deep")
     ok(r.rest == b'' and len(scratch_of(p)) == 1, p, 'another run leaves it alone, and does not see it', r)
     proc.kill()
     proc.wait()
-    ok(len(scratch_of(p)) == 1, p, 'a killed run leaves it behind', scratch_of(p))
+    ok(wait_for(lambda: not scratch_of(p)), p, 'it goes when pale is killed', scratch_of(p))
+    left = f'/tmp/pale-{p.uid}-0123456789abcdef'
+    p.run('mkdir', '-p', f'{left}/d')
     p.sh(*ENGINE, '--', 'true')
-    ok(not scratch_of(p), p, 'until the next one', scratch_of(p))
+    ok(not scratch_of(p), p, 'what is left nevertheless goes with the next run', scratch_of(p))
     r = p.sh(*ENGINE, '--setenv', 'TMPDIR=/elsewhere', '--', 'echo $TMPDIR')
     ok(r.rest == b'/elsewhere\n', p, 'who sets TMPDIR knows better', r)
 
@@ -292,5 +323,5 @@ def case_programs(p):
 
 main(case_files_FR01_FW01, case_descriptors_FW07_FR12, case_no_network_NW01,
      case_sockets_of_the_host_NW05, case_processes_PR01, case_ptrace_and_ipc,
-     case_nothing_outlives_PR13, case_scratch_RS13_LC07, case_refusals,
+     case_nothing_outlives_PR13, case_floods_end_on_time, case_scratch_RS13_LC07, case_refusals,
      case_root_in_its_own_workspace, case_programs)

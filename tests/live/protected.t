@@ -159,10 +159,10 @@ def case_floods(p):
        'many other files hide nothing', r)
 
 
-def during(p, line, host, *options):
-    """Start LINE inside; when it says so, HOST does something."""
+def during(p, line, host, *options, first=''):
+    """Start FIRST inside; when that is done, HOST does something, and then LINE begins."""
     go = p.ws / 'go'
-    proc = p.start_pale(*options, '--', 'sh', '-c', 'echo BOOTED; echo >ready; while ! test -e go; do sleep 0.01; done; '
+    proc = p.start_pale(*options, '--', 'sh', '-c', first + 'echo BOOTED; echo >ready; while ! test -e go; do sleep 0.01; done; '
                         + line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: (p.ws / 'ready').exists())
     host()
@@ -205,6 +205,26 @@ def case_replaced_on_the_host_FW15(p):
     ok(r.booted and r.code == 137 and not (p.ws / 'done').exists() and b'replaced' in r.err, p,
        'without its git directory the run ends', r)
     (p.ws / 'g').rename(p.ws / '.git')
+
+
+def case_opened_before_the_host_renames_FW15(p):
+    """A descriptor from before the new mount: nothing holds it but the end of the run."""
+    line = 'echo evil >&9; echo wrote >done; exit 0'
+    for first, options, ends in (('exec 9>>pale.toml.tmp; ', (), True), ('exec 9<>pale.toml.tmp; ', (), True),
+                                 ('exec 9<pale.toml.tmp; ', (), False), ('exec 9>>pale.toml.tmp; ', ('--preset', 'off'), None)):
+        fresh(p)
+        p.write(p.ws / 'pale.toml', '# old\n')
+        p.write(p.ws / 'pale.toml.tmp', '# new\n')
+        r = during(p, line, lambda: (p.ws / 'pale.toml.tmp').rename(p.ws / 'pale.toml'), *options, first=first)
+        held, done = (p.ws / 'pale.toml').read_text(), (p.ws / 'done').exists()
+        if ends:
+            ok(r.booted and r.code == 137 and b'open for writing' in r.err and held == '# new\n' and not done, p,
+               f'{first}ends the run before it writes', f'{held!r} {r}')
+        elif ends is False:
+            ok(r.booted and r.code == 0 and b'replaced outside' in r.err and held == '# new\n' and done, p,
+               f'twin: {first}harms nobody, and the run goes on', f'{held!r} {r}')
+        else:
+            ok(r.booted and 'evil' in held and done, p, f'twin: {first}writes where nothing watches', f'{held!r} {r}')
 
 
 def case_links(p):
@@ -361,5 +381,5 @@ def case_window_PT02(p):
 
 main(case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
      case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
-     case_replaced_on_the_host_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
+     case_replaced_on_the_host_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
      case_folded_case_PT07, case_without_inotify, case_window_PT02)

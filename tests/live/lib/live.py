@@ -56,6 +56,7 @@ MISSING = {
         'loopback': 'landlock has no loopback of its own',
         'metadata': 'landlock is no boundary for metadata',
         'tracing': 'landlock lets nobody trace',
+        'bounding': 'an ordinary user without a namespace cannot empty the bounding set; no_new_privs makes it void',
         'home': "landlock closes the host's home; git ends where it cannot read ~/.gitconfig",
     },
 }

@@ -23,6 +23,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char *word;
@@ -204,6 +205,54 @@ static int hop(void)
 			_exit(0);
 }
 
+/* Floods of processes that end by themselves: COUNT at once at most, of this user, for
+ * ten seconds at most. All of them ignore SIGTERM; each is in a session of its own. */
+enum { FLOOD_SECONDS = 10, FLOOD_MOST = 2000 };
+
+static int flood(int count, void next(int i, int count))
+{
+	struct rlimit limit = {.rlim_cur = (rlim_t)count, .rlim_max = (rlim_t)count};
+	time_t end = time(NULL) + FLOOD_SECONDS;
+
+	/* the kernel does not hold root to it */
+	if (count > FLOOD_MOST || getuid() == 0 || setrlimit(RLIMIT_NPROC, &limit) < 0)
+		return 1;
+	signal(SIGTERM, SIG_IGN);
+	printf("flood\n");
+	fflush(stdout);
+	for (int i = 0; time(NULL) < end; i = i < count ? i + 1 : i) {
+		alarm(FLOOD_SECONDS);
+		if (i >= count) {
+			while (waitpid(-1, NULL, WNOHANG) > 0)
+				;
+			usleep(1000);
+		} else if (fork() == 0) {
+			for (; time(NULL) < end; alarm(FLOOD_SECONDS)) {
+				setsid();
+				next(i, count);
+			}
+			_exit(0);
+		}
+	}
+	return 0;
+}
+
+/* A third only takes the processors' time; each other makes the next one and ends. */
+static void flood_hop(int i, int count)
+{
+	if (i >= count / 3 && fork() > 0)
+		_exit(0);
+}
+
+/* Each makes as many as it can. */
+static void flood_swell(int i, int count)
+{
+	(void)i, (void)count;
+	fork();
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
 static int zombies(void)
 {
 	DIR *dir;
@@ -342,6 +391,7 @@ PLAIN(do_fds, list_fds())
 PLAIN(do_daemon, daemon_run(a, 1))
 PLAIN(do_orphan, daemon_run(a, 0))
 PLAIN(do_hop, hop())
+PLAIN(do_flood, flood(atoi(a), strcmp(b, "hop") == 0 ? flood_hop : flood_swell))
 PLAIN(do_zombies, zombies())
 PLAIN(do_crash, raise(SIGSEGV))
 
@@ -381,6 +431,7 @@ static const struct {
 	{"daemon", do_daemon},
 	{"orphan", do_orphan},
 	{"hop", do_hop},
+	{"flood", do_flood},
 	{"zombies", do_zombies},
 	{"crash", do_crash},
 	{"stop", stop_self},

@@ -38,6 +38,8 @@ static enum bwrap_type type_of(void *data, const char *path)
 	(void)data;
 	if (strstr(path, "absent"))
 		return BWRAP_ABSENT;
+	if (strstr(path, "unknown"))
+		return BWRAP_UNKNOWN;
 	return str_ends(path, "-file") ? BWRAP_FILE : BWRAP_DIR;
 }
 
@@ -198,6 +200,10 @@ static void test_refusals(void)
 		    "read-only over what is mounted below");
 	refuses_one(OP_HIDE, NULL, "/ws/absent", -ENOENT, "/ws/absent",
 		    "a hidden path that would be made on the host");
+	refuses_one(OP_HIDE, NULL, "/proc/unknown", -EIO, "/proc/unknown",
+		    "a path to hide that cannot be looked at");
+	refuses_one(OP_BIND, "/x", "/ws/unknown", -EIO, "/ws/unknown",
+		    "a mount point that cannot be looked at");
 	refuses_one(OP_BIND, "/x", "/ws/absent", -ENOENT, "/ws/absent",
 		    "a mount point that would be made on the host");
 	refuses_one(OP_PRIVATE, NULL, "/ws/absent", -ENOENT, "/ws/absent",

@@ -18,9 +18,15 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/err.h"
+#include "confine/confine.h"
+#include "confine/landlock.h"
 #include "tap.h"
 
+enum { SIGNALS_ABI = 6 };
+
 static int held[2];
+static uint64_t hop_until_ns;
 
 /* Tell that we are there, and stay. */
 static void stay(void)
@@ -97,11 +103,12 @@ static void threaded(void)
 	stay();
 }
 
-enum { BROOD_THREADS = 5, BROOD_EACH = 60 };
+enum { BROOD_THREADS = 5 };
+static int brood_each = 60;
 
 static void *spawn_many(void *arg)
 {
-	for (int i = 0; i < BROOD_EACH; i++)
+	for (int i = 0; i < brood_each; i++)
 		spawn(stay);
 	for (;;)
 		pause();
@@ -191,7 +198,7 @@ static int count_and_signal(void)
 
 static int signal_brood(void)
 {
-	const int all = 1 + BROOD_THREADS * BROOD_EACH;
+	const int all = 1 + BROOD_THREADS * brood_each;
 
 	spawn(brood);
 	await(all);
@@ -208,7 +215,7 @@ static int kill_all_of(void (*what)(void), unsigned members)
 {
 	spawn(what);
 	await(members);
-	return tree_kill(5000) && no_child() && all_gone() ? 0 : 1;
+	return tree_kill(5000, false) && no_child() && all_gone() ? 0 : 1;
 }
 
 static int kill_deep(void)
@@ -228,14 +235,14 @@ static int kill_threaded(void)
 
 static int kill_brood(void)
 {
-	return kill_all_of(brood, 1 + BROOD_THREADS * BROOD_EACH);
+	return kill_all_of(brood, (unsigned)(1 + BROOD_THREADS * brood_each));
 }
 
 static int kill_breeding(void)
 {
 	spawn(breed);
 	usleep(10000);
-	tree_kill(5000);
+	tree_kill(5000, false);
 	return no_child() && all_gone() ? 0 : 1;
 }
 
@@ -243,8 +250,58 @@ static int kill_nothing(void)
 {
 	uint64_t begin = clock_mono_ns();
 
-	tree_kill(5000);
+	tree_kill(5000, false);
 	return clock_mono_ns() - begin < 1000000000 ? 0 : 1;
+}
+
+/* Makes the next one and ends, without an end; each has a session of its own. */
+static void hop(void)
+{
+	for (;;) {
+		alarm(5); /* which no child inherits: a time of its own would never come */
+		setsid();
+		if (clock_mono_ns() > hop_until_ns || fork() > 0)
+			_exit(0);
+	}
+}
+
+static pid_t outside;
+
+static int kill_enclosed(void)
+{
+	struct err err = {0};
+
+	hop_until_ns = clock_mono_ns() + 8000000000ull;
+	if (confine_no_new_privs(&err) < 0 || landlock_enclose(&err) < 0)
+		return 1;
+	for (int i = 0; i < 8; i++)
+		spawn(hop);
+	spawn(daemonize);
+	await(1);
+	usleep(20000);
+	if (!tree_kill(2000, true) || !no_child() || !all_gone())
+		return 2;
+	return kill(outside, 0) < 0 && errno == EPERM ? 0 : 3;
+}
+
+/* Nobody outside is hurt: a child of the caller, not of who is enclosed. */
+static void check_enclosed(void)
+{
+	if (landlock_abi() < SIGNALS_ABI) {
+		tap_skip("signals have no scope before Linux 6.12");
+		return;
+	}
+	outside = fork();
+	if (outside == 0) {
+		alarm(20);
+		for (;;)
+			pause();
+	}
+	tap_eq_int(in_subreaper(kill_enclosed), 0,
+		   "enclosed, all end at once, even those that hop");
+	tap_eq_int(waitpid(outside, NULL, WNOHANG), 0, "and nobody else");
+	kill(outside, SIGKILL);
+	waitpid(outside, NULL, 0);
 }
 
 int main(void)
@@ -253,6 +310,8 @@ int main(void)
 		tap_skip("the kernel lists no children in /proc");
 		return tap_done();
 	}
+	if (getenv("PALE_QUICK"))
+		brood_each = 12; /* valgrind ends more than that in seconds only */
 	tap_eq_int(in_subreaper(count_and_signal), 0, "every descendant is counted and signalled");
 	tap_eq_int(in_subreaper(signal_brood), 0, "so are hundreds, of several threads");
 	tap_eq_int(in_subreaper(kill_nothing), 0, "nothing to kill takes no time");
@@ -261,5 +320,6 @@ int main(void)
 	tap_eq_int(in_subreaper(kill_threaded), 0, "so is what a thread started");
 	tap_eq_int(in_subreaper(kill_brood), 0, "so are hundreds, of several threads");
 	tap_eq_int(in_subreaper(kill_breeding), 0, "so is what multiplies meanwhile");
+	check_enclosed();
 	return tap_done();
 }

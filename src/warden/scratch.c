@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/scratch.h"
+#include "warden/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -20,7 +21,9 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-static const char *scratch_path(const struct plan *plan)
+enum { TRIES = 3, TRIES_LEFT = 200, PAUSE_NS = 5000000 };
+
+const char *scratch_path(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->ops_len; i++)
 		if (plan->ops[i].kind == OP_SCRATCH)
@@ -42,17 +45,22 @@ static int open_dir(int at, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static void remove_locked(int parent, const char *name, int fd)
+/* What fails once may not fail again. */
+static bool remove_locked(int parent, const char *name, int fd)
 {
-	(void)tree_empty(fd);
-	(void)unlinkat(parent, name, AT_REMOVEDIR);
+	for (int i = 0; i < TRIES; i++) {
+		(void)tree_empty(fd);
+		if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+			return true;
+	}
+	return false;
 }
 
-static bool is_ours(const struct plan *plan, int fd)
+static bool is_ours(uid_t uid, int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == plan->uid);
+	return fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == uid);
 }
 
 /* What others of this user left: folders of that name that nobody has locked. */
@@ -69,8 +77,8 @@ static void remove_stale(const struct plan *plan, int parent, const char *own)
 		if (strncmp(entry->d_name, own, prefix) != 0 || str_eq(entry->d_name, own))
 			continue;
 		fd = open_dir(parent, entry->d_name);
-		if (fd >= 0 && is_ours(plan, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
-			remove_locked(parent, entry->d_name, fd);
+		if (fd >= 0 && is_ours(plan->uid, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)remove_locked(parent, entry->d_name, fd);
 	}
 	if (dir)
 		closedir(dir);
@@ -115,31 +123,45 @@ static int make_locked(const struct plan *plan, int parent, const char *name)
 	return fd;
 }
 
-int scratch_make(const struct plan *plan, struct err *err)
+int scratch_make(const struct plan *plan, struct scratch *ret, struct err *err)
 {
 	const char *name, *path = scratch_path(plan);
 	_cleanup_(fd_closep) int parent = -1;
 	int fd;
 
 	if (!path)
-		return -EBADF;
+		return 0;
 	parent = open_parent(path, &name);
 	if (parent < 0)
 		return err_sys(err, parent, "a place for temporary files");
 	remove_stale(plan, parent, name);
 	fd = make_locked(plan, parent, name);
-	return fd < 0 ? err_sys(err, fd, "make %s for temporary files", path) : fd;
+	if (fd < 0)
+		return err_sys(err, fd, "make %s for temporary files", path);
+	*ret = (struct scratch){.fd = fd, .parent = take_fd(parent)};
+	return 0;
 }
 
-void scratch_remove(const struct plan *plan, int fd)
+void scratch_remove(const struct plan *plan, struct scratch *scratch)
 {
-	_cleanup_(fd_closep) int parent = -1;
-	const char *name;
+	if (scratch->fd >= 0)
+		(void)remove_locked(scratch->parent, strrchr(scratch_path(plan), '/') + 1,
+				    scratch->fd);
+	fd_close(scratch->fd);
+	fd_close(scratch->parent);
+	*scratch = SCRATCH_NONE;
+}
 
-	if (fd < 0)
+void scratch_remove_left(const char *path)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	const char *name;
+	_cleanup_(fd_closep) int parent = open_parent(path, &name);
+	_cleanup_(fd_closep) int fd = parent < 0 ? -1 : open_dir(parent, name);
+
+	if (fd < 0 || !is_ours(geteuid(), fd) || flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	parent = open_parent(scratch_path(plan), &name);
-	if (parent >= 0)
-		remove_locked(parent, name, fd);
-	fd_close(fd);
+	/* Who was killed may still be on its way out. */
+	for (int i = 0; i < TRIES_LEFT && !remove_locked(parent, name, fd); i++)
+		nanosleep(&pause, NULL);
 }
