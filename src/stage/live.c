@@ -399,16 +399,26 @@ static int open_live(struct stage *stage, const char *run_id, int flags)
 
 int stage_announce(struct stage *stage, const char *run_id, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_CREAT | O_TRUNC);
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_CREAT | O_EXCL);
 
 	return fd < 0 ? err_sys(err, fd, "stage %s: write down the run", stage->name) : 0;
 }
 
 static int write_live(struct stage *stage, const char *run_id, const struct str *text)
 {
-	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_TRUNC);
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, 0);
 
 	return fd < 0 ? fd : fd_write_all(fd, text->data, text->len);
+}
+
+/* A line that is no line of numbers. To cut a file off would have ext4 write it
+ * out at once, behind whatever else waits for the disk. */
+static void cross_out(struct stage *stage, const char *run_id)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, 0);
+
+	if (fd >= 0)
+		(void)fd_write_all(fd, "-", 1);
 }
 
 int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots, size_t n,
@@ -442,7 +452,7 @@ void stage_leave(struct stage *stage, const char *run_id)
 	free(stage->held);
 	stage->held = NULL;
 	stage->held_len = 0;
-	fd_close(open_live(stage, run_id, O_TRUNC));
+	cross_out(stage, run_id);
 	stage_mount_unlock(stage);
 }
 
