@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,17 +205,24 @@ static int copy_mount(int userns, int mntns, int root, struct err *err)
 	return mount < 0 ? err_sys(err, mount, "share the mount of another run") : mount;
 }
 
-/* A number that somebody else's process has by now is nobody's. */
+/* One that nobody has reaped is gone as well, and a number that somebody else's
+ * process has by now is nobody's. */
 static bool is_ours(int pid)
 {
+	_cleanup_(fd_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd ended = {.fd = fd, .events = POLLIN};
 	char path[32];
 	struct stat st;
 
+	if (fd < 0)
+		return errno != ESRCH;
+	if (poll(&ended, 1, 0) != 0)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	return stat(path, &st) == 0 && st.st_uid == geteuid();
 }
 
-/* -ESRCH: it is gone, or about to be. */
+/* -ESRCH: it is gone. -EAGAIN: it cannot be looked at, as one that is going. */
 static int join_holder(const struct holder *holder, struct err *err)
 {
 	_cleanup_(fd_closep) int userns = open_theirs(holder->pid, holder->userns_fd, O_RDONLY, 0,
@@ -223,7 +231,7 @@ static int join_holder(const struct holder *holder, struct err *err)
 	_cleanup_(fd_closep) int root = -1;
 
 	if ((userns == -EACCES || userns == -EPERM) && is_ours(holder->pid))
-		return err_sys(err, userns, "look at the run of process %d", holder->pid);
+		return -EAGAIN;
 	if (userns < 0)
 		return -ESRCH;
 	mntns = open_theirs(holder->pid, holder->mntns_fd, O_RDONLY, 0, holder->mntns);
@@ -339,13 +347,14 @@ static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct e
 			*ret_mount = r;
 			return 1;
 		}
-		if (r != -ESRCH)
+		if (r != -ESRCH && r != -EAGAIN)
 			return r;
-		r = 0;
-		if (is_inhabited(holder.mntns))
-			dying = true;
-		else
+		if (r == -ESRCH && !is_inhabited(holder.mntns)) {
 			r = stage_finish(stage, runs.items[i], err);
+		} else {
+			dying = true;
+			r = 0;
+		}
 	}
 	return r < 0 ? r : dying ? -EAGAIN : 0;
 }
@@ -362,7 +371,8 @@ int stage_join(struct stage *stage, unsigned root, int *ret_mount, struct err *e
 		pause_a_little();
 	if (r != -EAGAIN)
 		return r < 0 ? r : 0;
-	err_set(err, ERR_SYSTEM, -EBUSY, "stage %s: a run was killed, but is not gone",
+	err_set(err, ERR_SYSTEM, -EBUSY,
+		"stage %s: a run has it mounted that can neither be joined nor is gone",
 		stage->name);
 	return err_hint(err, -EBUSY, "end its processes, or use another --stage");
 }
