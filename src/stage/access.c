@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -80,7 +79,10 @@ static int relax_one(struct relaxed *relaxed, int dirfd, const char *path)
 		return -errno;
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 0700) == 0700)
 		return 0;
-	r = remember(relaxed, path, &st);
+	r = relaxed->note ? relaxed->note(relaxed->data, relaxed->root, path, st.st_mode & 07777)
+			  : 0;
+	if (r == 0)
+		r = remember(relaxed, path, &st);
 	return r < 0 ? r : fd_chmod(fd, (st.st_mode & 07777) | 0700);
 }
 
@@ -111,7 +113,8 @@ int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags
 	return r < 0 ? r : path_open_nolink(dirfd, what, flags, 0);
 }
 
-int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, const char **ret_name)
+static int relaxed_parent(struct relaxed *relaxed, int dirfd, const char *path, int access,
+			  const char **ret_name)
 {
 	int fd = open_parent(dirfd, path, ret_name), r;
 	_cleanup_(freep) char *parent = NULL;
@@ -119,7 +122,7 @@ int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, co
 
 	if ((fd < 0 && fd != -EACCES) || geteuid() == 0)
 		return fd;
-	if (fd >= 0 && faccessat(fd, "", W_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
+	if (fd >= 0 && faccessat(fd, "", access, AT_EACCESS | AT_EMPTY_PATH) == 0)
 		return fd;
 	fd_close(fd);
 	parent = slash ? strndup(path, (size_t)(slash - path)) : strdup("");
@@ -127,6 +130,17 @@ int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, co
 		return -ENOMEM;
 	r = relax_path(relaxed, dirfd, parent);
 	return r < 0 ? r : open_parent(dirfd, path, ret_name);
+}
+
+int relaxed_search_parent(struct relaxed *relaxed, int dirfd, const char *path,
+			  const char **ret_name)
+{
+	return relaxed_parent(relaxed, dirfd, path, X_OK, ret_name);
+}
+
+int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, const char **ret_name)
+{
+	return relaxed_parent(relaxed, dirfd, path, W_OK | X_OK, ret_name);
 }
 
 void relaxed_restore(struct relaxed *relaxed, int dirfd)
@@ -216,15 +230,4 @@ bool dir_is_empty(int fd)
 	_cleanup_(strv_release) struct strv names = {0};
 
 	return dir_names(fd, &names) == 0 && names.len == 0;
-}
-
-int fd_xattr(int fd, const char *name, struct str *ret)
-{
-	char value[256];
-	ssize_t n = fgetxattr(fd, name, value, sizeof(value));
-
-	if (n < 0)
-		return errno == ENOTSUP || errno == EPERM ? -ENODATA : -errno;
-	str_truncate(ret, 0);
-	return str_append_bytes(ret, value, (size_t)n);
 }

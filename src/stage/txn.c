@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "base/private-dir.h"
 #include "base/tree-remove.h"
-#include "stage/access.h"
 #include "stage/roots.h"
 #include "stage/stage.h"
 
@@ -108,6 +107,9 @@ struct txn *txn_free(struct txn *txn)
 		fd_close(txn->roots[i].upper_fd);
 		fd_close(txn->roots[i].store_fd);
 	}
+	for (size_t i = 0; i < txn->n_uppers; i++)
+		free(txn->uppers[i].path);
+	free(txn->uppers);
 	free(txn->items);
 	free(txn->dirs);
 	free(txn->roots);
@@ -304,6 +306,21 @@ int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err)
 				    : err_set(err, ERR_SYSTEM, -ESTALE,
 					      "stage %s has no root %zu any more", stage->name, i);
 	return r;
+}
+
+void txn_restore_uppers(struct txn *txn)
+{
+	for (size_t i = 0; i < txn->n_uppers; i++) {
+		const struct txn_upper *upper = &txn->uppers[i];
+		_cleanup_(fd_closep) int fd = -1;
+
+		if (upper->root >= txn->n_roots || txn->roots[upper->root].upper_fd < 0)
+			continue;
+		fd = path_open_nolink(txn->roots[upper->root].upper_fd,
+				      *upper->path ? upper->path : ".", O_PATH | O_DIRECTORY, 0);
+		if (fd >= 0)
+			fd_chmod(fd, upper->mode);
+	}
 }
 
 int txn_sync(struct txn *txn, struct err *err)

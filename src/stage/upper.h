@@ -57,7 +57,7 @@ struct upper_visitor {
 int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct relaxed *relaxed,
 	       struct err *err);
 
-enum upper_mark upper_mark(int dir_fd);
+int upper_mark(int dir_fd); /* of enum upper_mark, or -errno */
 int upper_set_opaque(int dir_fd, bool opaque);
 /* Was it copied from the base? For files and folders; others do not say. */
 bool upper_is_copied(int dirfd, const char *name);
