@@ -25,7 +25,7 @@
 #include "stage/access.h"
 #include "stage/stage.h"
 
-enum { LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
+enum { RUNS_KEPT = 8192, LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
 
 /* What live/RUN says. */
 struct holder {
@@ -467,7 +467,10 @@ void stage_tidy(struct stage *stage)
 	_cleanup_(fd_closep) int lock = openat(stage->dir_fd, "mount-lock",
 					       O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 
-	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0 || !holds_nothing(stage))
+	struct stat st;
+
+	if (lock < 0 || fstatat(stage->dir_fd, "runs", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    st.st_size < RUNS_KEPT || flock(lock, LOCK_EX | LOCK_NB) < 0 || !holds_nothing(stage))
 		return;
 	if (stage_try_lock(stage, true, NULL) == 0)
 		(void)unlinkat(stage->dir_fd, "runs", 0);

@@ -133,10 +133,16 @@ static int read_file(struct stage *stage, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	char *line, *next = NULL;
-	int r = file_read(stage->dir_fd, "stage", FILE_MAX, &text, err);
+	struct stat st;
+	int r;
 
+	if (fstatat(stage->dir_fd, "stage", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(err, -errno, "stat the stage's file");
+	r = file_read(stage->dir_fd, "stage", FILE_MAX, &text, err);
 	if (r < 0)
 		return r;
+	stage->file_ino = st.st_ino;
+	stage->file_ctime = st.st_ctim;
 	for (size_t i = 0; i < stage->n_roots; i++)
 		free(stage->roots[i].path);
 	stage->n_roots = 0;
@@ -150,11 +156,17 @@ static int read_file(struct stage *stage, struct err *err)
 	return r < 0 ? err_set(err, ERR_SYSTEM, r, "stage %s: its file is broken", stage->name) : 0;
 }
 
+/* It is only ever replaced as a whole. */
 int stage_reload(struct stage *stage, struct err *err)
 {
-	if (faccessat(stage->dir_fd, "stage", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
-		return -ENOENT;
-	return read_file(stage, err);
+	struct stat st;
+
+	if (fstatat(stage->dir_fd, "stage", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "stat the stage's file");
+	return st.st_ino == stage->file_ino && st.st_ctim.tv_sec == stage->file_ctime.tv_sec &&
+			       st.st_ctim.tv_nsec == stage->file_ctime.tv_nsec
+		       ? 0
+		       : read_file(stage, err);
 }
 
 /* --- the folder --- */
@@ -163,11 +175,13 @@ int stage_reload(struct stage *stage, struct err *err)
 static int open_dir(int dir, const char *name, bool create, struct err *err)
 {
 	struct stat st;
-	int fd;
+	int fd = openat(dir, name, DIR_FLAGS);
 
-	if (create && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, -errno, "make the folder %s", name);
-	fd = openat(dir, name, DIR_FLAGS);
+	if (fd < 0 && errno == ENOENT && create) {
+		if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
+			return err_sys(err, -errno, "make the folder %s", name);
+		fd = openat(dir, name, DIR_FLAGS);
+	}
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "open the folder %s", name);
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
@@ -222,7 +236,10 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 		return err_oom(err);
 	if (r < 0)
 		return r;
-	state = private_dir_open(state_dir, create, err);
+	/* As a rule all is there. */
+	state = private_dir_open(state_dir, false, err);
+	if (state == -ENOENT && create)
+		state = private_dir_open(state_dir, true, err);
 	if (state < 0)
 		return state;
 	stages = open_dir(state, STAGES, create, err);

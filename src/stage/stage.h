@@ -38,10 +38,12 @@ struct stage {
 	struct timespec created;
 	size_t n_roots;
 	struct stage_root *roots; /* 0 is the workspace; roots are only ever added */
-	int lock_fd;              /* stage_lock(); -1: not held */
-	int mount_lock_fd;        /* stage_mount_lock(); -1: not held */
-	bool is_alone;            /* no other run had it when we took the lock */
-	int *held;                /* what a later run needs to join ours; see live.h */
+	ino_t file_ino;           /* of the file that was read */
+	struct timespec file_ctime;
+	int lock_fd;       /* stage_lock(); -1: not held */
+	int mount_lock_fd; /* stage_mount_lock(); -1: not held */
+	bool is_alone;     /* no other run had it when we took the lock */
+	int *held;         /* what a later run needs to join ours; see live.h */
 	size_t held_len;
 };
 
