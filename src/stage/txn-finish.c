@@ -149,9 +149,8 @@ static void mark_calm(const struct txn *txn, struct index *index, struct timespe
 	for (size_t i = 0; i < txn->calm.len; i++) {
 		char *path;
 		unsigned long root = strtoul(txn->calm.items[i], &path, 10);
-		struct index_entry *entry = *path == ' '
-						    ? index_find(index, (unsigned)root, path + 1)
-						    : NULL;
+		struct index_entry *entry =
+			*path == ' ' ? index_find(index, (unsigned)root, path + 1) : NULL;
 
 		if (entry)
 			entry->t0 = now;

@@ -100,7 +100,7 @@ struct links {
 		unsigned root;
 		ino_t ino;
 		size_t item;
-	} * items;
+	} *items;
 	size_t n, cap;
 };
 
@@ -161,8 +161,8 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 			? links_find(links, item->root, item->staged.ino)
 			: NULL;
 	if (first)
-		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key, 0) <
-				       0
+		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key,
+			      0) < 0
 			       ? -errno
 			       : 0;
 	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
@@ -170,9 +170,8 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 		return parent;
 	r = make_copy(parent, name, &item->staged, item->mode, root->store_fd, key);
 	if (r == 0 && item->staged.type == NODE_FILE && item->staged.nlink > 1)
-		r = links_add(
-			links,
-			(struct link){.root = item->root, .ino = item->staged.ino, .item = i});
+		r = links_add(links,
+			      (struct link){.root = item->root, .ino = item->staged.ino, .item = i});
 	return r;
 }
 

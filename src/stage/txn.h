@@ -135,8 +135,7 @@ struct txn *txn_free(struct txn *txn);
 DEFINE_CLEANUP(struct txn *, txn_free);
 /* Descriptors of all roots. -ESTALE: one is another folder by now. */
 int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err);
-int txn_parse(struct txn *txn, const char *text,
-	      size_t len); /* -ENOMEM; -EBADMSG: nothing usable */
+int txn_parse(struct txn *txn, const char *text, size_t len); /* -ENOMEM; -EBADMSG: nothing usable */
 
 /* Owned by TXN. NULL: no memory. */
 struct txn_item *txn_add_item(struct txn *txn, unsigned root, const char *path);

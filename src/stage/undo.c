@@ -82,7 +82,8 @@ static size_t find_item(const struct txn *txn, unsigned root, const char *path)
 
 static bool made_folder(const struct txn_item *item)
 {
-	return item->made.type == NODE_DIR && (item->action == TXN_PUT || item->action == TXN_SWAP);
+	return item->made.type == NODE_DIR &&
+	       (item->action == TXN_PUT || item->action == TXN_SWAP);
 }
 
 /* A folder that was made can go when nothing but what was applied is in it. 1, 0 or
@@ -231,11 +232,11 @@ static int undo(struct txn *txn, struct apply_report *report, struct err *err)
 }
 
 /* Opens the txn ID and its stage, both locked. */
-int undo_open(const char *state_dir, const char *id, struct txn **ret_txn, struct stage **ret_stage,
-	      struct err *err);
+int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
+	      struct stage **ret_stage, struct err *err);
 
-int undo_open(const char *state_dir, const char *id, struct txn **ret_txn, struct stage **ret_stage,
-	      struct err *err)
+int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
+	      struct stage **ret_stage, struct err *err)
 {
 	_cleanup_(stage_freep) struct stage *stage = NULL;
 	_cleanup_(txn_freep) struct txn *txn = NULL;

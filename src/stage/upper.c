@@ -197,8 +197,8 @@ static int visit_rest(struct walk *w, const struct frame *frame, int fd, const s
 
 static int visit_gone_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int fd = path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY,
-						       0);
+	_cleanup_(fd_closep) int fd =
+		path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY, 0);
 	struct node node = {.type = NODE_DIR};
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
@@ -292,8 +292,8 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 
 static int visit_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int upper = relaxed_open(w->relaxed, w->upper, frame->path,
-						      O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_closep) int upper =
+		relaxed_open(w->relaxed, w->upper, frame->path, O_RDONLY | O_DIRECTORY);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(fd_closep) int base = -1;
 	int mark, r;

@@ -41,9 +41,9 @@ struct upper_entry {
 struct upper_gone {
 	const char *path;
 	const struct node *base;
-	const char *by;             /* the entry's path */
-	const struct node *by_node; /* and itself, without a target */
-	bool is_unreadable;         /* a folder: what is below is not known */
+	const char *by;               /* the entry's path */
+	const struct node *by_node;   /* and itself, without a target */
+	bool is_unreadable;           /* a folder: what is below is not known */
 };
 
 struct upper_visitor {
