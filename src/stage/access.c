@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -52,8 +51,8 @@ int open_parent(int dirfd, const char *path, const char **ret_name)
 
 static int remember(struct relaxed *relaxed, const char *path, const struct stat *st)
 {
-	struct relaxed_item *grown = reallocarray(relaxed->items, relaxed->n + 1,
-						  sizeof(*relaxed->items));
+	struct relaxed_item *grown =
+		reallocarray(relaxed->items, relaxed->n + 1, sizeof(*relaxed->items));
 
 	if (!grown)
 		return -ENOMEM;
@@ -69,8 +68,8 @@ static int remember(struct relaxed *relaxed, const char *path, const struct stat
 /* The owner's permissions on the folder PATH, if it is ours and lacks some. */
 static int relax_one(struct relaxed *relaxed, int dirfd, const char *path)
 {
-	_cleanup_(fd_closep) int fd = path_open_nolink(dirfd, *path ? path : ".",
-						       O_PATH | O_NOFOLLOW, 0);
+	_cleanup_(fd_closep) int fd =
+		path_open_nolink(dirfd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0);
 	struct stat st;
 	int r;
 
@@ -80,7 +79,10 @@ static int relax_one(struct relaxed *relaxed, int dirfd, const char *path)
 		return -errno;
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 0700) == 0700)
 		return 0;
-	r = remember(relaxed, path, &st);
+	r = relaxed->note ? relaxed->note(relaxed->data, relaxed->root, path, st.st_mode & 07777)
+			  : 0;
+	if (r == 0)
+		r = remember(relaxed, path, &st);
 	return r < 0 ? r : fd_chmod(fd, (st.st_mode & 07777) | 0700);
 }
 
@@ -111,7 +113,8 @@ int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags
 	return r < 0 ? r : path_open_nolink(dirfd, what, flags, 0);
 }
 
-int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, const char **ret_name)
+static int relaxed_parent(struct relaxed *relaxed, int dirfd, const char *path, int access,
+			  const char **ret_name)
 {
 	int fd = open_parent(dirfd, path, ret_name), r;
 	_cleanup_(freep) char *parent = NULL;
@@ -119,7 +122,7 @@ int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, co
 
 	if ((fd < 0 && fd != -EACCES) || geteuid() == 0)
 		return fd;
-	if (fd >= 0 && faccessat(fd, "", W_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
+	if (fd >= 0 && faccessat(fd, "", access, AT_EACCESS | AT_EMPTY_PATH) == 0)
 		return fd;
 	fd_close(fd);
 	parent = slash ? strndup(path, (size_t)(slash - path)) : strdup("");
@@ -127,6 +130,17 @@ int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, co
 		return -ENOMEM;
 	r = relax_path(relaxed, dirfd, parent);
 	return r < 0 ? r : open_parent(dirfd, path, ret_name);
+}
+
+int relaxed_search_parent(struct relaxed *relaxed, int dirfd, const char *path,
+			  const char **ret_name)
+{
+	return relaxed_parent(relaxed, dirfd, path, X_OK, ret_name);
+}
+
+int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, const char **ret_name)
+{
+	return relaxed_parent(relaxed, dirfd, path, W_OK | X_OK, ret_name);
 }
 
 void relaxed_restore(struct relaxed *relaxed, int dirfd)
@@ -160,8 +174,7 @@ int open_file(int dirfd, const char *name, ino_t ino)
 		fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0 && errno == EACCES && st.st_uid == geteuid() && geteuid() != 0) {
-		_cleanup_(fd_closep) int path = openat(dirfd, name,
-						       O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		_cleanup_(fd_closep) int path = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		char link[sizeof("/proc/self/fd/") + 3 * sizeof(path)];
 
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
@@ -216,15 +229,4 @@ bool dir_is_empty(int fd)
 	_cleanup_(strv_release) struct strv names = {0};
 
 	return dir_names(fd, &names) == 0 && names.len == 0;
-}
-
-int fd_xattr(int fd, const char *name, struct str *ret)
-{
-	char value[256];
-	ssize_t n = fgetxattr(fd, name, value, sizeof(value));
-
-	if (n < 0)
-		return errno == ENOTSUP || errno == EPERM ? -ENODATA : -errno;
-	str_truncate(ret, 0);
-	return str_append_bytes(ret, value, (size_t)n);
 }

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-struct str;
 struct strv;
 
 struct relaxed {
@@ -18,14 +17,19 @@ struct relaxed {
 		char *path;
 		ino_t ino;
 		mode_t mode;
-	} * items;
+	} *items;
 	size_t n;
+	/* Told before anything is changed; below 0: it is not to be. May be NULL. */
+	int (*note)(void *data, unsigned root, const char *path, mode_t mode);
+	void *data;
+	unsigned root;
 };
 
-/* path_open_nolink(), after giving ourselves what is needed on the way (and on PATH
- * itself, if it is a folder and INSIDE says that it is to be written). */
+/* path_open_nolink(), after giving ourselves what is needed on the way. */
 int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags);
-/* Write into the folder PATH, too. */
+/* The folder that holds PATH, to look at what is in it; and to write there. */
+int relaxed_search_parent(struct relaxed *relaxed, int dirfd, const char *path,
+			  const char **ret_name);
 int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path,
 			const char **ret_name);
 void relaxed_restore(struct relaxed *relaxed, int dirfd); /* and releases */
@@ -38,6 +42,3 @@ int open_file(int dirfd, const char *name, ino_t ino);
 int dir_names(int fd, struct strv *ret); /* sorted; FD is at its beginning */
 bool dir_is_empty(int fd);               /* also when it cannot be told: false */
 int fd_chmod(int fd, mode_t mode);       /* also O_PATH; not of a link */
-
-/* Attribute NAME, at most MAX bytes; -ENODATA: it has none, or can have none. */
-int fd_xattr(int fd, const char *name, struct str *ret);

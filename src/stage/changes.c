@@ -101,13 +101,12 @@ static struct change *add(struct reader *reader, const char *path, enum change_k
 	*change = (struct change){
 		.root = reader->root, .path = strdup(path), .kind = kind, .why = ""};
 	if (!change->path || node_copy(&change->old, old) < 0 ||
-	    (new &&node_copy(&change->new, new) < 0)) {
+	    (new && node_copy(&change->new, new) < 0)) {
 		change_release(change);
 		return NULL;
 	}
 	changes->n++;
-	change->flags = marker_judge(reader->marker, reader->root, path, &change->new,
-				     &change->why);
+	change->flags = marker_judge(reader->marker, reader->root, path, &change->new, &change->why);
 	return change;
 }
 
@@ -157,8 +156,8 @@ static void mark_type(struct change *change, const struct upper_entry *entry)
 
 static int set_run(struct reader *reader, struct change *change)
 {
-	const struct index_entry *known = index_find(reader->judge.index, change->root,
-						     change->path);
+	const struct index_entry *known =
+		index_find(reader->judge.index, change->root, change->path);
 	struct strv *names = &reader->changes->names;
 	int r;
 
@@ -189,7 +188,8 @@ static int take_folder(struct reader *reader, const struct upper_entry *entry)
 	const struct node *upper = entry->upper, *base = entry->base;
 	struct change *change;
 
-	if (upper->mode == base->mode || judge_mode_is_hosts(&reader->judge, reader->root, entry))
+	if (upper->mode == base->mode ||
+	    judge_mode_is_hosts(&reader->judge, reader->root, entry))
 		if (!entry->is_too_deep)
 			return 0;
 	change = add(reader, entry->path, CHANGE_MODE, base, upper);
@@ -233,7 +233,8 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	} else {
 		kind = kind_of(entry, &same);
 	}
-	change = add(reader, entry->path, kind, entry->base, kind == CHANGE_DELETE ? NULL : upper);
+	change = add(reader, entry->path, kind, entry->base,
+		     kind == CHANGE_DELETE ? NULL : upper);
 	if (!change)
 		return err_oom(reader->err);
 	change->is_opaque = entry->is_opaque;
@@ -394,8 +395,7 @@ static int read_side(open_fn *open_one, const struct stage *stage, const struct 
 		return r;
 	r = node->size > max ? -EFBIG : content_read(fd, max, ret);
 	if (r == -EFBIG)
-		return err_set(err, ERR_SYSTEM, r, "%s is larger than %zu bytes", change->path,
-			       max);
+		return err_set(err, ERR_SYSTEM, r, "%s is larger than %zu bytes", change->path, max);
 	return r < 0 ? err_sys(err, r, "read %s", change->path) : 0;
 }
 

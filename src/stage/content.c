@@ -126,8 +126,7 @@ static int copy_range(int from, int to, off_t at, off_t end, char **buf)
 			at += n;
 			continue;
 		}
-		if (n < 0 &&
-		    (errno == EINTR || errno == ENOSPC || errno == EIO || errno == EDQUOT)) {
+		if (n < 0 && (errno == EINTR || errno == ENOSPC || errno == EIO || errno == EDQUOT)) {
 			if (errno != EINTR)
 				return -errno;
 			continue;

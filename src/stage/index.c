@@ -224,8 +224,8 @@ static int compare_text(const void *a, const void *b)
 /* Copies that no entry names. Best effort: the next time does it as well. */
 static void sweep(const struct stage *stage, const struct index *index)
 {
-	_cleanup_(fd_closep) int dir = openat(stage->dir_fd, "base",
-					      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(fd_closep) int dir =
+		openat(stage->dir_fd, "base", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(freep) const char **used = NULL;
 	size_t n = 0;

@@ -140,10 +140,10 @@ int node_copy(struct node *dst, const struct node *src)
 const char *node_type_name(enum node_type type)
 {
 	static const char *const names[] = {
-		[NODE_ABSENT] = "nothing",  [NODE_FILE] = "a file",
-		[NODE_DIR] = "a folder",    [NODE_LINK] = "a link",
-		[NODE_FIFO] = "a fifo",     [NODE_SOCKET] = "a socket",
-		[NODE_DEVICE] = "a device", [NODE_WHITEOUT] = "a whiteout",
+		[NODE_ABSENT] = "nothing",       [NODE_FILE] = "a file",
+		[NODE_DIR] = "a folder",         [NODE_LINK] = "a link",
+		[NODE_FIFO] = "a fifo",          [NODE_SOCKET] = "a socket",
+		[NODE_DEVICE] = "a device",      [NODE_WHITEOUT] = "a whiteout",
 	};
 
 	return (size_t)type < array_len(names) ? names[type] : "unknown";

@@ -120,7 +120,8 @@ static void count(struct recorder *recorder, const struct upper_entry *entry)
 static int take_entry(void *data, const struct upper_entry *entry)
 {
 	struct recorder *recorder = data;
-	struct index_entry *known = index_find(recorder->judge.index, recorder->root, entry->path);
+	struct index_entry *known =
+		index_find(recorder->judge.index, recorder->root, entry->path);
 
 	count(recorder, entry);
 	if (!known && !entry->path[0] && entry->upper->mode == entry->base->mode)

@@ -37,16 +37,17 @@ static int end_it(struct txn *txn, struct recover_report *ret, struct err *err)
 	case TXN_DONE:
 	case TXN_UNDONE:
 		/* It was at its end; or an undo had hardly begun. */
-		ret->outcome = RECOVER_FINISHED;
-		txn_drop_stores(txn);
-		return txn_set_pending(txn, false, err);
+		ret->outcome = txn->is_undo_begun ? RECOVER_TAKEN_BACK : RECOVER_FINISHED;
+		r = txn_drop_stores(txn);
+		return r < 0 ? err_sys(err, r, "remove what was prepared")
+			     : txn_set_pending(txn, false, err);
 	}
 	return 0;
 }
 
 static const char *what_of(const struct txn *txn)
 {
-	if (txn->state == TXN_UNDOING || txn->state == TXN_UNDONE)
+	if (txn->state == TXN_UNDOING || txn->state == TXN_UNDONE || txn->is_undo_begun)
 		return "undo";
 	return txn->is_discard ? "discard" : "apply";
 }
@@ -84,6 +85,8 @@ static int recover(const char *state_dir, int applies, int lock, const char *id,
 		r = stage_lock(stage, true, err);
 	if (r == 0)
 		r = txn_open_roots(txn, stage, err);
+	if (r == 0)
+		txn_restore_uppers(txn);
 	if (r == 0)
 		r = end_it(txn, ret, err);
 	return r < 0 ? err_wrap(err, r, "end what was begun (%s %s)", ret->what, id) : 0;

@@ -32,13 +32,12 @@ struct settler {
 	struct err *err;
 };
 
-static int move(int from_dir, const char *from, int to_dir, const char *to)
+static int move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	int r;
 
 	do
-		r = sys_result(
-			syscall(SYS_renameat2, from_dir, from, to_dir, to, RENAME_NOREPLACE));
+		r = sys_result(syscall(SYS_renameat2, from_dir, from, to_dir, to, flags));
 	while (r == -EINTR);
 	return r;
 }
@@ -74,26 +73,50 @@ static const struct txn_item *first_below(const struct settler *s, const char *p
 	return NULL;
 }
 
-/* A folder as the base has it, with nothing in it. */
-static int make_folder(int upper, const char *name, const struct node *like, bool opaque)
+#define SCRATCH "folder" /* in staged/, beside the keys of items */
+
+static void remove_scratch(const struct settler *s)
 {
-	_cleanup_(fd_closep) int fd = -1;
+	if (unlinkat(s->txn->staged_fd, SCRATCH, 0) < 0 && errno == EISDIR)
+		unlinkat(s->txn->staged_fd, SCRATCH, AT_REMOVEDIR);
+}
+
+/* A folder as the base has it, with nothing in it: made aside, so that it is whole
+ * from the first moment. FLAGS of the rename to its place. */
+static int make_folder(const struct settler *s, int upper, const char *name, const char *path,
+		       const struct node *like, bool opaque, unsigned flags)
+{
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, like->mtime};
+	_cleanup_(fd_closep) int fd = -1;
 	int r = 0;
 
-	if (mkdirat(upper, name, 0700) < 0 && errno != EEXIST)
+	remove_scratch(s);
+	if (mkdirat(s->txn->staged_fd, SCRATCH, 0700) < 0)
 		return -errno;
-	fd = path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY, 0);
+	fd = path_open_nolink(s->txn->staged_fd, SCRATCH, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
 		return fd;
 	if (opaque)
 		r = upper_set_opaque(fd, true);
 	if (r == 0 && geteuid() == 0 && fchown(fd, like->uid, like->gid) < 0)
 		r = -errno;
-	if (r == 0 && fchmod(fd, like->mode) < 0)
+	if (r == 0 && (fchmod(fd, like->mode | 0700) < 0 || futimens(fd, times) < 0))
 		r = -errno;
-	if (r == 0 && futimens(fd, times) < 0)
+	/* One that cannot be written cannot be moved either: its mode comes last, and is
+	 * written down before. */
+	if (r == 0 && (like->mode & 0700) != 0700)
+		r = s->relaxed.note(s->relaxed.data, s->root_index, path, like->mode);
+	if (r == 0)
+		r = move(s->txn->staged_fd, SCRATCH, upper, name, flags);
+	if (r < 0)
+		return r;
+	if (flags == RENAME_EXCHANGE)
+		remove_scratch(s);
+	if ((like->mode & 0700) != 0700 && fchmod(fd, like->mode) < 0) {
 		r = -errno;
+		if (flags != RENAME_EXCHANGE)
+			unlinkat(upper, name, AT_REMOVEDIR);
+	}
 	return r;
 }
 
@@ -107,7 +130,7 @@ static int hide(const struct settler *s, int upper, const char *name, const char
 	if (first && str_eq(first->path, path))
 		return 0; /* to be seen again, and all that is in it */
 	if (first && base->type == NODE_DIR)
-		return make_folder(upper, name, base, true);
+		return make_folder(s, upper, name, path, base, true, RENAME_NOREPLACE);
 	r = upper_make_whiteout(upper, name);
 	return r == -EEXIST ? 0 : r;
 }
@@ -126,8 +149,8 @@ static int uncover_entry(const struct settler *s, int upper, int base, const cha
 	if (un.type == NODE_ABSENT)
 		return hide(s, upper, name, path, &bn);
 	if (un.type == NODE_DIR && bn.type == NODE_DIR) {
-		_cleanup_(fd_closep) int fd = path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY,
-							       0);
+		_cleanup_(fd_closep) int fd =
+			path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY, 0);
 
 		return fd < 0 ? fd : upper_set_opaque(fd, true);
 	}
@@ -167,19 +190,8 @@ static int unwhite(struct settler *s, const char *path)
 	r = parent < 0 ? parent : node_read(base, "", &like);
 	if (r < 0)
 		return r;
-	/* Made beside it: at no moment is the whole folder to be seen. One may be left
-	 * from before a crash. */
-	if (unlinkat(s->txn->staged_fd, "folder", 0) < 0 && errno == EISDIR)
-		unlinkat(s->txn->staged_fd, "folder", AT_REMOVEDIR);
-	r = make_folder(s->txn->staged_fd, "folder", &like, true);
-	do
-		if (r == 0)
-			r = sys_result(syscall(SYS_renameat2, s->txn->staged_fd, "folder", parent,
-					       name, RENAME_EXCHANGE));
-	while (r == -EINTR);
-	if (r == 0 && unlinkat(s->txn->staged_fd, "folder", 0) < 0)
-		r = -errno;
-	return r;
+	/* At no moment is the whole folder to be seen. */
+	return make_folder(s, parent, name, path, &like, true, RENAME_EXCHANGE);
 }
 
 /* PATH is above something that leaves. */
@@ -211,7 +223,8 @@ static int open_up(struct settler *s, const char *path)
 	fd = relaxed_open(&s->relaxed, s->root->upper_fd, path, O_RDONLY | O_DIRECTORY);
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP ? 0 : fd;
-	return upper_mark(fd) == UPPER_OPAQUE ? uncover(s, fd, path) : 0;
+	r = upper_mark(fd);
+	return r == UPPER_OPAQUE ? uncover(s, fd, path) : r < 0 ? r : 0;
 }
 
 static int open_all(struct settler *s)
@@ -260,7 +273,7 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 	/* To move it, it must be writable. */
 	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
 		return -errno;
-	return move(parent, name, s->txn->staged_fd, key);
+	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
 static int remove_one(struct settler *s, size_t i)
@@ -292,7 +305,7 @@ static int remove_one(struct settler *s, size_t i)
 		return 0;
 	if (node.type == NODE_DIR)
 		return remove_dir(s, parent, name, &node, key);
-	return move(parent, name, s->txn->staged_fd, key);
+	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
 /* Folders that are there only for what was in them. */
@@ -315,7 +328,7 @@ static int prune(struct settler *s, const char *path)
 		if (fd < 0)
 			return fd;
 		base = path_open_nolink(s->root->base_fd, dir, O_PATH | O_DIRECTORY, 0);
-		if (base < 0 || upper_mark(fd) == UPPER_OPAQUE || !dir_is_empty(fd) ||
+		if (base < 0 || upper_mark(fd) != UPPER_PLAIN || !dir_is_empty(fd) ||
 		    fstat(fd, &upper_st) < 0 || fstat(base, &base_st) < 0)
 			return 0;
 		/* Its mode is a change that was not chosen. */
@@ -366,7 +379,7 @@ static int make_parents(struct settler *s, const char *path)
 			if (base >= 0)
 				r = node_read(base, "", &bn);
 			if (base >= 0 && r == 0)
-				r = make_folder(parent, name, &bn, false);
+				r = make_folder(s, parent, name, dir, &bn, false, RENAME_NOREPLACE);
 			un.type = base >= 0 ? NODE_DIR : NODE_ABSENT;
 		}
 		if (r == 0)
@@ -421,7 +434,7 @@ static int restage_one(struct settler *s, size_t i)
 	if (item->kind == CHANGE_DELETE)
 		return node.type == NODE_ABSENT ? upper_make_whiteout(parent, name) : 0;
 	if (node.type == NODE_ABSENT)
-		r = move(s->txn->staged_fd, key, parent, name);
+		r = move(s->txn->staged_fd, key, parent, name, RENAME_NOREPLACE);
 	if (r == 0 && kept.type == NODE_DIR) {
 		_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_PATH, 0);
 
@@ -443,8 +456,11 @@ static int restage_root(struct settler *s)
 static int each_root(struct txn *txn, int (*fn)(struct settler *s), struct err *err)
 {
 	for (size_t i = 0; i < txn->n_roots; i++) {
-		struct settler s = {
-			.txn = txn, .root = &txn->roots[i], .root_index = (unsigned)i, .err = err};
+		struct settler s = {.txn = txn,
+				    .root = &txn->roots[i],
+				    .root_index = (unsigned)i,
+				    .relaxed = txn_relaxed(txn, (unsigned)i),
+				    .err = err};
 		int r;
 
 		if (s.root->upper_fd < 0)

@@ -92,13 +92,32 @@ static int accept_base(const struct txn *txn, const struct txn_item *item,
 	return 0;
 }
 
+/* One that was hidden by a folder above before, and is by an entry of its own now. */
+static int add_entry(const struct txn *txn, const struct txn_item *item, struct index *index,
+		     struct timespec now)
+{
+	const struct txn_root *root = &txn->roots[item->root];
+	_cleanup_(node_release) struct node upper = {0}, base = {0};
+	struct index_entry entry = {.root = item->root, .path = item->path, .t0 = now};
+	int r = look(root->upper_fd, item->path, &upper);
+
+	if (r == 0)
+		r = look(root->base_fd, item->path, &base);
+	if (r < 0 || upper.type == NODE_ABSENT || !node_is_unmoved(&base, &item->old))
+		return r;
+	entry.base = base;
+	entry.upper_ino = upper.ino;
+	entry.upper_ctime = upper.ctime;
+	return copy_entry(&entry, index);
+}
+
 static int update_item(struct txn *txn, const struct txn_item *item, bool backward,
 		       struct index *index, struct timespec now, struct err *err)
 {
 	struct index_entry *entry = index_find(index, item->root, item->path);
 
 	if (!entry)
-		return 0;
+		return backward ? add_entry(txn, item, index, now) : 0;
 	if (backward)
 		return accept_base(txn, item, entry);
 	if (item->action == TXN_NONE || item->settles)
@@ -130,9 +149,8 @@ static void mark_calm(const struct txn *txn, struct index *index, struct timespe
 	for (size_t i = 0; i < txn->calm.len; i++) {
 		char *path;
 		unsigned long root = strtoul(txn->calm.items[i], &path, 10);
-		struct index_entry *entry = *path == ' '
-						    ? index_find(index, (unsigned)root, path + 1)
-						    : NULL;
+		struct index_entry *entry =
+			*path == ' ' ? index_find(index, (unsigned)root, path + 1) : NULL;
 
 		if (entry)
 			entry->t0 = now;
@@ -209,8 +227,8 @@ static int end(struct txn *txn, enum txn_state state, struct err *err)
 	if (r < 0)
 		return r;
 	/* From here on it has happened: whatever is left is swept by the next one. */
-	txn_drop_stores(txn);
-	txn_set_pending(txn, false, NULL);
+	if (txn_drop_stores(txn) == 0)
+		txn_set_pending(txn, false, NULL);
 	return 0;
 }
 
@@ -245,8 +263,8 @@ int txn_take_back(struct txn *txn, struct err *err)
 		return r;
 	if (txn->is_partial)
 		return end(txn, TXN_UNDONE, err);
-	txn_drop_stores(txn);
-	return txn_remove(txn, err);
+	r = txn_drop_stores(txn);
+	return r < 0 ? err_sys(err, r, "remove what was prepared") : txn_remove(txn, err);
 }
 
 int txn_finish(struct txn *txn, bool *ret_back, struct err *why, struct err *err)

@@ -111,8 +111,8 @@ static int write_nodes(struct txn *txn, const char *word, size_t offset, struct 
 	int r = 0;
 
 	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
-		const struct node *node = (const struct node *)((const char *)&txn->items[i] +
-								offset);
+		const struct node *node =
+			(const struct node *)((const char *)&txn->items[i] + offset);
 
 		if (node->type == NODE_ABSENT)
 			continue;
@@ -134,6 +134,15 @@ int txn_write_left(struct txn *txn, struct err *err)
 	return write_nodes(txn, "left", offsetof(struct txn_item, left), err);
 }
 
+int txn_write_undo(struct txn *txn, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct line line = {0};
+
+	line_text(&line, "undo");
+	return line_end(&line, &text) < 0 ? err_oom(err) : append(txn, &text, false, err);
+}
+
 /* And, where the store had to be loaded again, what is in it now. */
 int txn_write_stays(struct txn *txn, struct err *err)
 {
@@ -150,6 +159,25 @@ int txn_write_stays(struct txn *txn, struct err *err)
 		r = line_end(&line, &text);
 	}
 	return r < 0 ? err_oom(err) : append(txn, &text, false, err);
+}
+
+static int note_upper(void *data, unsigned root, const char *path, mode_t mode)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct line line = {0};
+	int r;
+
+	line_text(&line, "upper");
+	line_number(&line, root);
+	line_text(&line, path);
+	line_number(&line, mode);
+	r = line_end(&line, &text);
+	return r < 0 ? r : append(data, &text, false, NULL);
+}
+
+struct relaxed txn_relaxed(struct txn *txn, unsigned root)
+{
+	return (struct relaxed){.note = note_upper, .data = txn, .root = root};
 }
 
 int txn_mark(struct txn *txn, enum txn_state state, bool sync, struct err *err)
@@ -258,6 +286,25 @@ static int take_dir(struct txn *txn, struct fields *fields)
 	return r;
 }
 
+static int take_upper(struct txn *txn, struct fields *fields)
+{
+	struct txn_upper *grown = reallocarray(txn->uppers, txn->n_uppers + 1, sizeof(*grown));
+	struct txn_upper upper = {.root = (unsigned)fields_number(fields, 65535)};
+	const char *path = fields_text(fields);
+
+	if (!grown)
+		return -ENOMEM;
+	txn->uppers = grown;
+	upper.mode = (mode_t)fields_number(fields, 07777);
+	if (fields->is_bad || !is_path(path))
+		return -EBADMSG;
+	upper.path = strdup(path);
+	if (!upper.path)
+		return -ENOMEM;
+	grown[txn->n_uppers++] = upper;
+	return 0;
+}
+
 static struct txn_item *item_of(struct txn *txn, struct fields *fields)
 {
 	size_t i = (size_t)fields_number(fields, SIZE_MAX);
@@ -298,6 +345,7 @@ static int take_state(struct txn *txn, struct fields *fields)
 	for (size_t i = 0; i < array_len(state_names); i++)
 		if (str_eq(name, state_names[i])) {
 			txn->state = (enum txn_state)i;
+			txn->is_undo_begun = false;
 			return 0;
 		}
 	return -EBADMSG;
@@ -315,6 +363,12 @@ static int take_line(struct txn *txn, struct fields *fields)
 		return take_item(txn, fields);
 	if (str_eq(word, "dir"))
 		return take_dir(txn, fields);
+	if (str_eq(word, "upper"))
+		return take_upper(txn, fields);
+	if (str_eq(word, "undo")) {
+		txn->is_undo_begun = true;
+		return 0;
+	}
 	if (str_eq(word, "calm"))
 		return strv_add(&txn->calm, fields_text(fields));
 	if (str_eq(word, "state"))

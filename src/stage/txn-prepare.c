@@ -23,6 +23,27 @@ static const char *store_name(const struct txn *txn, char buf[48])
 	return buf;
 }
 
+/* The root's folder keeps its time, whatever comes and goes in it. */
+static void set_root_time(const struct txn *txn, const struct txn_root *root,
+			  const struct stat *before)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, before->st_mtim};
+
+	for (size_t i = 0; i < txn->n_dirs; i++) {
+		const struct txn_dir *dir = &txn->dirs[i];
+
+		if (*dir->path || &txn->roots[dir->root] != root)
+			continue;
+		if (txn->state == TXN_DONE && dir->sets_time)
+			times[1] = dir->mtime;
+		else if (txn->state != TXN_DONE && dir->before.type == NODE_DIR)
+			times[1] = dir->before.mtime;
+	}
+	if (txn->state == TXN_BEGUN)
+		times[1] = root->base.mtime;
+	utimensat(root->base_fd, "", times, AT_EMPTY_PATH);
+}
+
 int txn_make_stores(struct txn *txn, struct err *err)
 {
 	char name[48];
@@ -31,6 +52,7 @@ int txn_make_stores(struct txn *txn, struct err *err)
 	store_name(txn, name);
 	for (size_t i = 0; i < txn->n_roots; i++) {
 		struct txn_root *root = &txn->roots[i];
+		struct stat before;
 
 		if (!root->is_apart || root->base_fd < 0 || root->store_fd >= 0)
 			continue;
@@ -38,30 +60,38 @@ int txn_make_stores(struct txn *txn, struct err *err)
 		if (!synced && syncfs(txn->dir_fd) < 0)
 			return err_sys(err, -errno, "sync %s/applies", txn->state_dir);
 		synced = true;
-		if (mkdirat(root->base_fd, name, 0700) < 0 && errno != EEXIST)
+		if (fstat(root->base_fd, &before) < 0 ||
+		    (mkdirat(root->base_fd, name, 0700) < 0 && errno != EEXIST))
 			return err_sys(err, -errno, "make a folder in %s", root->path);
-		root->store_fd = path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
+		set_root_time(txn, root, &before);
+		root->store_fd =
+			path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
 		if (root->store_fd < 0)
 			return err_sys(err, root->store_fd, "open a folder in %s", root->path);
 	}
 	return 0;
 }
 
-void txn_drop_stores(struct txn *txn)
+int txn_drop_stores(struct txn *txn)
 {
 	char name[48];
+	int failed = 0;
 
 	store_name(txn, name);
 	for (size_t i = 0; i < txn->n_roots; i++) {
 		struct txn_root *root = &txn->roots[i];
-		struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, root->base.mtime};
+		struct stat before;
+		int r;
 
-		if (!root->is_apart || root->base_fd < 0)
+		if (!root->is_apart || root->base_fd < 0 || fstat(root->base_fd, &before) < 0)
 			continue;
 		root->store_fd = fd_close(root->store_fd);
-		if (tree_remove(root->base_fd, name) == 0 && txn->state == TXN_BEGUN)
-			utimensat(root->base_fd, "", times, AT_EMPTY_PATH);
+		r = tree_remove(root->base_fd, name);
+		if (r < 0 && r != -ENOENT)
+			failed = r;
+		set_root_time(txn, root, &before);
 	}
+	return failed;
 }
 
 /* Names of one file in the upper layer become names of one file. */
@@ -70,7 +100,7 @@ struct links {
 		unsigned root;
 		ino_t ino;
 		size_t item;
-	} * items;
+	} *items;
 	size_t n, cap;
 };
 
@@ -131,18 +161,17 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 			? links_find(links, item->root, item->staged.ino)
 			: NULL;
 	if (first)
-		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key, 0) <
-				       0
+		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key,
+			      0) < 0
 			       ? -errno
 			       : 0;
-	parent = relaxed_open_parent(relaxed, root->upper_fd, item->path, &name);
+	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
 	if (parent < 0)
 		return parent;
 	r = make_copy(parent, name, &item->staged, item->mode, root->store_fd, key);
 	if (r == 0 && item->staged.type == NODE_FILE && item->staged.nlink > 1)
-		r = links_add(
-			links,
-			(struct link){.root = item->root, .ino = item->staged.ino, .item = i});
+		r = links_add(links,
+			      (struct link){.root = item->root, .ino = item->staged.ino, .item = i});
 	return r;
 }
 
@@ -193,6 +222,8 @@ int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct e
 	struct relaxed *relaxed = calloc(txn->n_roots + 1, sizeof(*relaxed));
 	int r = relaxed ? txn_make_stores(txn, err) : err_oom(err);
 
+	for (size_t i = 0; relaxed && i < txn->n_roots; i++)
+		relaxed[i] = txn_relaxed(txn, (unsigned)i);
 	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
 		const struct txn_item *item = &txn->items[i];
 

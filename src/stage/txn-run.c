@@ -77,35 +77,41 @@ static bool is_it(const struct node *now, const struct node *wanted)
 	return now->type != NODE_ABSENT && now->type == wanted->type && now->ino == wanted->ino;
 }
 
-/* Is what came out of the base what was expected there? */
-static bool is_expected(const struct place *place, const struct node *wanted)
+/* Is what came out of the base what was expected there? 1, 0 or -errno. */
+static int is_expected(const struct place *place, const struct node *wanted)
 {
 	const struct node *got = &place->other;
+	_cleanup_(strv_release) struct strv names = {0};
+	_cleanup_(fd_closep) int fd = -1;
+	int r;
 
 	if (got->type != NODE_DIR)
 		return node_is_unmoved(got, wanted);
 	if (!is_it(got, wanted))
-		return false;
-	{
-		_cleanup_(fd_closep) int fd = path_open_nolink(place->store, place->key,
-							       O_RDONLY | O_DIRECTORY, 0);
-
-		return fd >= 0 && dir_is_empty(fd);
-	}
+		return 0;
+	fd = path_open_nolink(place->store, place->key, O_RDONLY | O_DIRECTORY, 0);
+	r = fd < 0 ? fd : dir_names(fd, &names);
+	return r < 0 ? r : names.len == 0;
 }
 
-/* Out of the base into the store; back again if it is not WANTED. */
+/* After a rename with FLAGS that took something out: back again, unless it is WANTED. */
+static int check_taken(struct place *place, const struct node *wanted, unsigned flags)
+{
+	int r = place_look(place);
+
+	if (r == 0)
+		r = is_expected(place, wanted);
+	if (r > 0)
+		return 0;
+	rename2(place->store, place->key, place->parent, place->name, flags);
+	return r < 0 ? r : -ESTALE;
+}
+
 static int take(struct place *place, const struct node *wanted)
 {
 	int r = rename2(place->parent, place->name, place->store, place->key, RENAME_NOREPLACE);
 
-	if (r == 0)
-		r = place_look(place);
-	if (r == 0 && !is_expected(place, wanted)) {
-		rename2(place->store, place->key, place->parent, place->name, RENAME_NOREPLACE);
-		r = -ESTALE;
-	}
-	return r;
+	return r < 0 ? r : check_taken(place, wanted, RENAME_NOREPLACE);
 }
 
 static int put(struct place *place)
@@ -119,13 +125,16 @@ static int swap(struct place *place, const struct node *wanted)
 {
 	int r = rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
 
-	if (r == 0)
-		r = place_look(place);
-	if (r == 0 && !is_expected(place, wanted)) {
-		rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
-		r = -ESTALE;
-	}
-	return r;
+	return r < 0 ? r : check_taken(place, wanted, RENAME_EXCHANGE);
+}
+
+/* What is in the store tells whether a step is still to be made: the folder that it
+ * was in may not be there, or be something else. */
+static bool is_settled(const struct txn_item *item, const struct node *other, bool forward)
+{
+	if (item->action == TXN_TAKE)
+		return forward ? is_it(other, &item->old) : other->type == NODE_ABSENT;
+	return !forward && is_it(other, &item->made);
 }
 
 static int forward_one(struct place *place)
@@ -138,12 +147,13 @@ static int forward_one(struct place *place)
 			return 0;
 		return is_it(&place->other, &item->made) ? put(place) : -ESTALE;
 	case TXN_TAKE:
-		if (is_it(&place->other, &item->old))
-			return place->base.type == NODE_ABSENT ? 0 : -ESTALE;
 		return is_it(&place->base, &item->old) ? take(place, &item->old) : -ESTALE;
 	case TXN_SWAP:
-		if (is_it(&place->base, &item->made))
-			return is_expected(place, &item->old) ? 0 : -ESTALE;
+		if (is_it(&place->base, &item->made)) {
+			int r = is_expected(place, &item->old);
+
+			return r > 0 ? 0 : r < 0 ? r : -ESTALE;
+		}
 		return is_it(&place->base, &item->old) && is_it(&place->other, &item->made)
 			       ? swap(place, &item->old)
 			       : -ESTALE;
@@ -204,9 +214,14 @@ static int one(struct txn *txn, size_t i, bool forward)
 
 	for (int try = 0; try < TRIES; try++) {
 		_cleanup_(place_release) struct place place = {.parent = -1};
+		_cleanup_(node_release) struct node other = {0};
+		char key[24];
 
 		if (try > 0)
 			wait_a_little(try);
+		r = node_read(txn->roots[txn->items[i].root].store_fd, txn_key(i, key), &other);
+		if (r == 0 && is_settled(&txn->items[i], &other, forward))
+			return 0;
 		r = place_open(txn, i, &place);
 		if (r == 0)
 			r = forward ? forward_one(&place) : backward_one(&place);

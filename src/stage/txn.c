@@ -17,7 +17,6 @@
 #include "base/path.h"
 #include "base/private-dir.h"
 #include "base/tree-remove.h"
-#include "stage/access.h"
 #include "stage/roots.h"
 #include "stage/stage.h"
 
@@ -58,8 +57,8 @@ int applies_open(const char *state_dir, bool create, int *ret_fd, struct err *er
 
 int applies_lock(int applies_fd, int *ret_fd, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = openat(applies_fd, "lock",
-					     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_(fd_closep) int fd =
+		openat(applies_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : 0;
 
 	while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -108,6 +107,9 @@ struct txn *txn_free(struct txn *txn)
 		fd_close(txn->roots[i].upper_fd);
 		fd_close(txn->roots[i].store_fd);
 	}
+	for (size_t i = 0; i < txn->n_uppers; i++)
+		free(txn->uppers[i].path);
+	free(txn->uppers);
 	free(txn->items);
 	free(txn->dirs);
 	free(txn->roots);
@@ -177,8 +179,7 @@ static int make_folder(struct txn *txn, struct err *err)
 		clock_gettime(CLOCK_REALTIME, &now);
 		gmtime_r(&now.tv_sec, &tm);
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-		snprintf(txn->id, sizeof(txn->id), "%s-%06u", date,
-			 (unsigned)(now.tv_nsec / 1000) % 1000000);
+		snprintf(txn->id, sizeof(txn->id), "%s-%06u", date, (unsigned)(now.tv_nsec / 1000) % 1000000);
 		if (mkdirat(txn->applies_fd, txn->id, 0700) == 0)
 			break;
 		if (errno != EEXIST && errno != EINTR)
@@ -299,11 +300,26 @@ int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err)
 	}
 	for (size_t i = 0; i < txn->n_roots && r == 0; i++)
 		if (txn->roots[i].base_fd < 0 && is_needed(txn, i))
-			r = i < stage->n_roots
-				    ? open_root(txn, i, err)
-				    : err_set(err, ERR_SYSTEM, -ESTALE,
-					      "stage %s has no root %zu any more", stage->name, i);
+			r = i < stage->n_roots ? open_root(txn, i, err)
+					       : err_set(err, ERR_SYSTEM, -ESTALE,
+							 "stage %s has no root %zu any more",
+							 stage->name, i);
 	return r;
+}
+
+void txn_restore_uppers(struct txn *txn)
+{
+	for (size_t i = 0; i < txn->n_uppers; i++) {
+		const struct txn_upper *upper = &txn->uppers[i];
+		_cleanup_(fd_closep) int fd = -1;
+
+		if (upper->root >= txn->n_roots || txn->roots[upper->root].upper_fd < 0)
+			continue;
+		fd = path_open_nolink(txn->roots[upper->root].upper_fd,
+				      *upper->path ? upper->path : ".", O_PATH | O_DIRECTORY, 0);
+		if (fd >= 0)
+			fd_chmod(fd, upper->mode);
+	}
 }
 
 int txn_sync(struct txn *txn, struct err *err)
@@ -379,11 +395,12 @@ int txn_load(const char *state_dir, int applies_fd, int lock_fd, const char *id,
 	if (r < 0)
 		return err_sys(err, r, "read the journal of %s", id);
 	txn->staged_fd = openat(txn->dir_fd, "staged", DIR_FLAGS);
-	txn->journal_fd = openat(txn->dir_fd, "journal",
-				 O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	txn->journal_fd =
+		openat(txn->dir_fd, "journal", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (txn->staged_fd < 0 || txn->journal_fd < 0)
 		return err_sys(err, -errno, "open the apply %s", id);
-	if (txn->journal_len < text.len && ftruncate(txn->journal_fd, (off_t)txn->journal_len) < 0)
+	if (txn->journal_len < text.len &&
+	    ftruncate(txn->journal_fd, (off_t)txn->journal_len) < 0)
 		return err_sys(err, -errno, "cut the journal of %s", id);
 	*ret = take_ptr(txn);
 	return 0;

@@ -26,6 +26,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "stage/access.h"
 #include "stage/changes.h"
 #include "stage/node.h"
 
@@ -79,6 +80,13 @@ struct txn_dir {
 	size_t item;
 };
 
+/* A folder of the upper layer that had to be made accessible for a while. */
+struct txn_upper {
+	unsigned root;
+	char *path;
+	mode_t mode;
+};
+
 struct txn_root {
 	char *path;
 	struct node base;
@@ -98,8 +106,11 @@ struct txn {
 	size_t n_items, cap_items;
 	struct txn_dir *dirs;
 	size_t n_dirs, cap_dirs;
+	struct txn_upper *uppers;
+	size_t n_uppers;
 	struct strv calm; /* "ROOT PATH" of staged folders whose base is as it was */
 	struct str index; /* what the index said of the items */
+	bool is_undo_begun; /* and not decided */
 	bool is_partial;  /* something could not be taken back: the old one is kept */
 
 	char *state_dir;
@@ -124,8 +135,7 @@ struct txn *txn_free(struct txn *txn);
 DEFINE_CLEANUP(struct txn *, txn_free);
 /* Descriptors of all roots. -ESTALE: one is another folder by now. */
 int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err);
-int txn_parse(struct txn *txn, const char *text,
-	      size_t len); /* -ENOMEM; -EBADMSG: nothing usable */
+int txn_parse(struct txn *txn, const char *text, size_t len); /* -ENOMEM; -EBADMSG: nothing usable */
 
 /* Owned by TXN. NULL: no memory. */
 struct txn_item *txn_add_item(struct txn *txn, unsigned root, const char *path);
@@ -135,10 +145,15 @@ struct txn_dir *txn_add_dir(struct txn *txn, unsigned root, const char *path);
 int txn_write_plan(struct txn *txn, struct err *err);
 int txn_write_made(struct txn *txn, struct err *err);
 int txn_write_left(struct txn *txn, struct err *err);
+int txn_write_undo(struct txn *txn, struct err *err);
 int txn_write_stays(struct txn *txn, struct err *err);
 int txn_mark(struct txn *txn, enum txn_state state, bool sync, struct err *err);
 int txn_set_pending(struct txn *txn, bool pending, struct err *err);
 int txn_remove(struct txn *txn, struct err *err); /* its folder, and `pending` */
 int txn_sync(struct txn *txn, struct err *err);   /* every file system that it writes to */
+
+/* Writes down what it changes. */
+struct relaxed txn_relaxed(struct txn *txn, unsigned root);
+void txn_restore_uppers(struct txn *txn); /* what a crash left accessible */
 
 const char *txn_key(size_t item, char buf[24]);

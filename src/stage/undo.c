@@ -82,26 +82,30 @@ static size_t find_item(const struct txn *txn, unsigned root, const char *path)
 
 static bool made_folder(const struct txn_item *item)
 {
-	return item->made.type == NODE_DIR && (item->action == TXN_PUT || item->action == TXN_SWAP);
+	return item->made.type == NODE_DIR &&
+	       (item->action == TXN_PUT || item->action == TXN_SWAP);
 }
 
-/* A folder that was made can go when nothing but what was applied is in it. */
-static bool can_go(const struct txn *txn, const struct txn_item *item)
+/* A folder that was made can go when nothing but what was applied is in it. 1, 0 or
+ * -errno. */
+static int can_go(const struct txn *txn, const struct txn_item *item)
 {
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(fd_closep) int fd = path_open_nolink(txn->roots[item->root].base_fd, item->path,
 						       O_RDONLY | O_DIRECTORY, 0);
 
-	if (fd < 0 || dir_names(fd, &names) < 0)
-		return fd == -EACCES;
+	int r = fd == -EACCES ? 0 : fd < 0 ? fd : dir_names(fd, &names);
+
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < names.len; i++) {
 		_cleanup_(freep) char *path = path_join(item->path, names.items[i]);
 		size_t k = path ? find_item(txn, item->root, path) : (size_t)-1;
 
 		if (k == (size_t)-1 || txn->items[k].stays || txn->items[k].action != TXN_PUT)
-			return false;
+			return 0;
 	}
-	return true;
+	return 1;
 }
 
 /* Which items can be taken back; children first, since they decide on folders. */
@@ -115,11 +119,13 @@ static int judge(struct txn *txn, struct err *err)
 		if (txn->is_discard || (item->action == TXN_NONE && item->staged.type != NODE_DIR))
 			continue;
 		r = look(txn, item, &now);
+		item->stays = r == 0 && !is_as_left(txn, i - 1, &now);
+		if (r == 0 && !item->stays && made_folder(item)) {
+			r = can_go(txn, item);
+			item->stays = r == 0;
+		}
 		if (r < 0)
 			return err_sys(err, r, "look at %s", item->path);
-		item->stays = !is_as_left(txn, i - 1, &now);
-		if (!item->stays && made_folder(item))
-			item->stays = !can_go(txn, item);
 	}
 	/* Nothing can come back into a folder that stays something else. */
 	for (size_t i = 0; i < txn->n_items; i++) {
@@ -176,8 +182,10 @@ static int find_last(const char *state_dir, char id[32], struct err *err)
 
 static int decide(struct txn *txn, struct err *err)
 {
-	int r = txn_set_pending(txn, true, err);
+	int r = txn_write_undo(txn, err);
 
+	if (r == 0)
+		r = txn_set_pending(txn, true, err);
 	if (r == 0)
 		r = txn_reload(txn, err);
 	if (r == 0)
@@ -186,10 +194,8 @@ static int decide(struct txn *txn, struct err *err)
 		r = txn_sync(txn, err);
 	if (r == 0)
 		r = txn_mark(txn, TXN_UNDOING, true, err);
-	if (r < 0) {
-		txn_drop_stores(txn);
+	if (r < 0 && txn_drop_stores(txn) == 0)
 		txn_set_pending(txn, false, NULL);
-	}
 	return r;
 }
 
@@ -226,11 +232,11 @@ static int undo(struct txn *txn, struct apply_report *report, struct err *err)
 }
 
 /* Opens the txn ID and its stage, both locked. */
-int undo_open(const char *state_dir, const char *id, struct txn **ret_txn, struct stage **ret_stage,
-	      struct err *err);
+int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
+	      struct stage **ret_stage, struct err *err);
 
-int undo_open(const char *state_dir, const char *id, struct txn **ret_txn, struct stage **ret_stage,
-	      struct err *err)
+int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
+	      struct stage **ret_stage, struct err *err)
 {
 	_cleanup_(stage_freep) struct stage *stage = NULL;
 	_cleanup_(txn_freep) struct txn *txn = NULL;

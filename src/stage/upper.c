@@ -22,11 +22,14 @@
 #define XATTR_ORIGIN   "user.overlay.origin"
 #define MEMORY_MAX     ((size_t)1 << 30) /* names that wait to be visited */
 
-enum upper_mark upper_mark(int dir_fd)
+int upper_mark(int dir_fd)
 {
 	char value[4];
 	ssize_t n = fgetxattr(dir_fd, XATTR_OPAQUE, value, sizeof(value));
 
+	/* Longer than any that the kernel knows: none. */
+	if (n < 0 && errno != ENODATA && errno != ENOTSUP && errno != ERANGE)
+		return -errno;
 	if (n == 1 && value[0] == 'y')
 		return UPPER_OPAQUE;
 	return n == 1 && value[0] == 'x' ? UPPER_XWHITEOUT : UPPER_PLAIN;
@@ -194,8 +197,8 @@ static int visit_rest(struct walk *w, const struct frame *frame, int fd, const s
 
 static int visit_gone_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int fd = path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY,
-						       0);
+	_cleanup_(fd_closep) int fd =
+		path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY, 0);
 	struct node node = {.type = NODE_DIR};
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
@@ -238,6 +241,16 @@ static int cover(struct walk *w, const struct upper_entry *entry, unsigned depth
 	return push(w, &frame);
 }
 
+static int read_mark(struct walk *w, const char *path)
+{
+	_cleanup_(fd_closep) int fd =
+		relaxed_open(w->relaxed, w->upper, path, O_RDONLY | O_DIRECTORY);
+
+	if (fd == -ENOTDIR || fd == -ELOOP)
+		return -ENOENT;
+	return fd < 0 ? fd : upper_mark(fd);
+}
+
 static int visit_entry(struct walk *w, const struct frame *frame, int upper, enum upper_mark mark,
 		       int base, const char *name)
 {
@@ -261,10 +274,12 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 	if (un.type == NODE_ABSENT)
 		return 0;
 	if (un.type == NODE_DIR) {
-		_cleanup_(fd_closep) int fd = relaxed_open(w->relaxed, w->upper, path,
-							   O_RDONLY | O_DIRECTORY);
-
-		entry.is_opaque = fd >= 0 && upper_mark(fd) == UPPER_OPAQUE;
+		r = read_mark(w, path);
+		if (r == -ENOENT)
+			return 0; /* a run is still writing */
+		if (r < 0)
+			return err_sys(w->err, r, "look at the staged %s", path);
+		entry.is_opaque = r == UPPER_OPAQUE;
 		entry.is_too_deep = too_deep(path, frame->depth);
 	}
 	r = w->visitor->entry ? w->visitor->entry(w->visitor->data, &entry) : 0;
@@ -277,18 +292,19 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 
 static int visit_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int upper = relaxed_open(w->relaxed, w->upper, frame->path,
-						      O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_closep) int upper =
+		relaxed_open(w->relaxed, w->upper, frame->path, O_RDONLY | O_DIRECTORY);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(fd_closep) int base = -1;
-	enum upper_mark mark;
-	int r;
+	int mark, r;
 
 	if (upper == -ENOENT || upper == -ENOTDIR || upper == -ELOOP)
 		return 0; /* a run is still writing */
 	if (upper < 0)
 		return err_sys(w->err, upper, "list the staged %s", frame->path);
 	mark = upper_mark(upper);
+	if (mark < 0)
+		return err_sys(w->err, mark, "look at the staged %s", frame->path);
 	if (frame->has_base) {
 		base = path_open_nolink(w->base, *frame->path ? frame->path : ".",
 					O_RDONLY | O_DIRECTORY, 0);
@@ -303,7 +319,7 @@ static int visit_dir(struct walk *w, const struct frame *frame)
 	if (r < 0)
 		return err_sys(w->err, r, "list the staged %s", frame->path);
 	for (size_t i = 0; i < names.len && r == 0; i++)
-		r = visit_entry(w, frame, upper, mark, base, names.items[i]);
+		r = visit_entry(w, frame, upper, (enum upper_mark)mark, base, names.items[i]);
 	if (r == 0 && frame->by && base >= 0)
 		r = visit_rest(w, frame, base, &names);
 	if (r == -EBADF) { /* searched, not listed */
@@ -331,21 +347,18 @@ static int run(struct walk *w)
 static int visit_root(struct walk *w)
 {
 	_cleanup_(node_release) struct node un = {0}, bn = {0};
-	_cleanup_(fd_closep) int fd = relaxed_open(w->relaxed, w->upper, "",
-						   O_RDONLY | O_DIRECTORY);
-	struct upper_entry entry = {.path = "",
-				    .upper = &un,
-				    .base = &bn,
-				    .upper_dir = w->upper,
-				    .base_dir = w->base,
-				    .name = ""};
+	struct upper_entry entry = {
+		.path = "", .upper = &un, .base = &bn, .upper_dir = w->upper, .base_dir = w->base,
+		.name = ""};
 	int r = node_read(w->upper, "", &un);
 
 	if (r == 0)
 		r = node_read(w->base, "", &bn);
+	if (r == 0)
+		r = read_mark(w, "");
 	if (r < 0)
 		return err_sys(w->err, r, "look at the stage");
-	entry.is_opaque = fd >= 0 && upper_mark(fd) == UPPER_OPAQUE;
+	entry.is_opaque = r == UPPER_OPAQUE;
 	r = w->visitor->entry ? w->visitor->entry(w->visitor->data, &entry) : 0;
 	return r < 0 ? r
 		     : push(w, &(struct frame){.path = (char *)"",

@@ -41,9 +41,9 @@ struct upper_entry {
 struct upper_gone {
 	const char *path;
 	const struct node *base;
-	const char *by;             /* the entry's path */
-	const struct node *by_node; /* and itself, without a target */
-	bool is_unreadable;         /* a folder: what is below is not known */
+	const char *by;               /* the entry's path */
+	const struct node *by_node;   /* and itself, without a target */
+	bool is_unreadable;           /* a folder: what is below is not known */
 };
 
 struct upper_visitor {
@@ -57,7 +57,7 @@ struct upper_visitor {
 int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct relaxed *relaxed,
 	       struct err *err);
 
-enum upper_mark upper_mark(int dir_fd);
+int upper_mark(int dir_fd); /* of enum upper_mark, or -errno */
 int upper_set_opaque(int dir_fd, bool opaque);
 /* Was it copied from the base? For files and folders; others do not say. */
 bool upper_is_copied(int dirfd, const char *name);

@@ -418,6 +418,23 @@ def interrupted():
         eq(len(os.listdir(box.path("d"))), 4000, "all is there")
 
 
+def progress():
+    """Work that lasts is seen on a terminal, and nothing of it stays."""
+    with StageBox({"a": "1\n"}) as box:
+        box.staged("mkdir d; for i in $(seq 100 399); do echo $i >d/$i; done")
+        slow = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=openat,openat2,renameat2,statx:delay_enter=2000"]
+        for verb, word in (("apply", b"applying"), ("undo", b"taking back"), ("diff", b"reading what is staged")):
+            t = Terminal(box, verb, wrap=slow, env={"PALE_PAGER": "cat"})
+            status = t.end(60)
+            ok(status == 0 and word in t.seen and t.seen.rsplit(word)[-1].find(b"\r\x1b[K") >= 0,
+               f"{verb}: it is shown, and wiped", t.seen[-500:])
+        t = Terminal(box, "apply")
+        ok(t.end() == 0 and b"applying" not in t.seen.split(b"applied")[0] or b"\r\x1b[K" in t.seen,
+           "twin: not for what is quick", t.seen)
+        r = box.pale("undo")
+        ok("\r" not in r.err + r.out, "nor without a terminal", r)
+
+
 def recovered():
     """After a kill the next command ends what was begun, and says so."""
     with StageBox({"a": "1\n", "b": "1\n"}) as box:
@@ -469,7 +486,7 @@ with Box() as the_box:
 if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
                  on_terminals, pagers, protected, hunks, conflicts, discards, undo_refuses, stages,
-                 interrupted, recovered, cost):
+                 interrupted, progress, recovered, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
             case()

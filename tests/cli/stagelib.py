@@ -76,13 +76,14 @@ def tree(top):
 class Terminal:
     """pale on a terminal of its own."""
 
-    def __init__(self, box, *args, size=(24, 80), env=None, cwd=None):
+    def __init__(self, box, *args, size=(24, 80), env=None, cwd=None, wrap=()):
         self.seen = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(cwd or box.ws)
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-            os.execve(PALE, ["pale", *args], dict(box.env, **(env or {})))
+            argv = [*wrap, PALE, *args]
+            os.execvpe(argv[0], argv, dict(box.env, **(env or {})))
 
     def pull(self, seconds=0.05):
         """False: it has hung up."""

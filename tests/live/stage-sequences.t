@@ -116,7 +116,7 @@ class Trial:
         self.check_applied()
         self.undo(out)
         self.check_start('undone')
-        equal(self.look(), self.seen, 'what is staged again', ('now', 'before'))
+        equal(self.plain(self.look()), self.plain(self.seen), 'what is staged again', ('now', 'before'))
         self.drive('apply')
         self.check_applied('applied again')
 
@@ -127,7 +127,7 @@ class Trial:
         out = self.drive('apply', *some, ok=(0, 1))
         self.undo(out)
         self.check_start(f'{some} undone')
-        equal(self.look(), self.seen, f'what is staged again of {some}', ('now', 'before'))
+        equal(self.plain(self.look()), self.plain(self.seen), f'what is staged again of {some}', ('now', 'before'))
         self.drive('apply')
         self.check_applied('all applied after undo')
 
@@ -136,7 +136,7 @@ class Trial:
         self.check_start('discarded')
         self.check_empty('discarded')
         self.undo(out)
-        equal(self.look(), self.seen, 'the discarded', ('taken back', 'before'))
+        equal(self.plain(self.look()), self.plain(self.seen), 'the discarded', ('taken back', 'before'))
         self.drive('apply')
         self.check_applied('applied after all')
 
@@ -157,7 +157,7 @@ class Trial:
                 if want is None or now.get(path) is None or want[:4] != now[path][:4]:
                     raise Wrong(f'{path!r} after discarding {some}: {now.get(path)}, should be {want}')
         self.undo(out)
-        equal(self.look(), self.seen, f'{some} discarded', ('taken back', 'before'))
+        equal(self.plain(self.look()), self.plain(self.seen), f'{some} discarded', ('taken back', 'before'))
 
     def remove(self):
         self.p.run('chmod', '-R', 'u+rwx', str(self.top))
