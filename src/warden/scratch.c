@@ -159,9 +159,15 @@ void scratch_remove_left(const char *path)
 	_cleanup_(fd_closep) int parent = open_parent(path, &name);
 	_cleanup_(fd_closep) int fd = parent < 0 ? -1 : open_dir(parent, name);
 
-	if (fd < 0 || !is_ours(geteuid(), fd) || flock(fd, LOCK_EX | LOCK_NB) < 0)
+	bool locked = false;
+
+	if (fd < 0 || !is_ours(geteuid(), fd))
 		return;
-	/* Who was killed may still be on its way out. */
-	for (int i = 0; i < TRIES_LEFT && !remove_locked(parent, name, fd); i++)
+	/* Who was killed may still be on its way out, and the supervisor's lock with it. */
+	for (int i = 0; i < TRIES_LEFT; i++) {
+		locked = locked || flock(fd, LOCK_EX | LOCK_NB) == 0;
+		if (locked && remove_locked(parent, name, fd))
+			return;
 		nanosleep(&pause, NULL);
+	}
 }

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -157,13 +158,19 @@ static bool reap(const struct warden *w)
 
 static void obey(struct warden *w)
 {
+	const struct timespec closers_turn = {.tv_nsec = 100000000};
 	struct warden_order order;
 	int r = warden_receive_order(w->job->channel, &order);
 
 	if (r == -EAGAIN || r == -EINTR)
 		return;
-	if (r < 0)
-		end_run(w, -1); /* the supervisor is gone */
+	if (r < 0) { /* the supervisor is gone */
+		/* The closer is about to kill us. Should both kill each other, nobody
+		 * would be left to clean up; one that is stopped does nothing. */
+		if (w->enclosed)
+			nanosleep(&closers_turn, NULL);
+		end_run(w, -1);
+	}
 	if (order.value == SIGSTOP || order.value == SIGCONT)
 		w->hushed = order.value == SIGSTOP;
 	if (order.kind == WARDEN_SIGNAL_ALL)
