@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What a hostile or unlucky command leaves in a stage, and what diff, apply and discard make of it.
+
+Each case runs the command with --staged, looks at the verdict of the verbs, and then at
+the host: the canary outside, the workspace, and what is still staged."""
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+
+
+def fresh(p, **files):
+    p.no_config()
+    subprocess.run(['rm', '-rf', p.ws], check=True)
+    p.mkdir(p.ws)
+    for name, text in files.items():
+        p.write(p.ws / name.replace('__', '/'), text)
+
+
+def staged(p, line, *options, **kw):
+    r = p.sh('--staged', *options, '--', line, **kw)
+    ok(r.booted and r.code == 0, p, 'the command ran', r)
+    return r
+
+
+def names(p):
+    """{path: how it is marked} of what is staged."""
+    return {c['path']: c for c in json.loads(p.verb('diff', '--json').out or b'{}').get('changes', [])}
+
+
+def outside(p):
+    return digest(p.outside, p.home)
+
+
+def case_a_link_where_the_base_has_a_folder_SW01(p):
+    fresh(p, dir__a='a\n', dir__b='b\n')
+    before = outside(p)
+    staged(p, f'rm -r dir && ln -s {p.outside} dir && echo gone >{p.outside}/canary || true')
+    shown = p.verb('diff')
+    ok(str(p.outside).encode() in shown.out and b'120000' in shown.out, p, 'the link is shown as what it is', shown)
+    r = p.verb('apply')
+    ok(r.code == 0 and os.readlink(p.ws / 'dir') == str(p.outside), p, 'the link itself is applied', r)
+    ok(outside(p) == before, p, 'and nothing behind it was touched')
+    r = staged(p, 'rm dir && mkdir dir && echo new >dir/canary && echo n >dir/more')
+    r = p.verb('apply')
+    ok(r.code == 0 and (p.ws / 'dir/canary').read_text() == 'new\n' and not (p.ws / 'dir').is_symlink(), p,
+       'a folder in the place of a link replaces the link', r)
+    ok(outside(p) == before, p, 'not what it led to')
+
+
+def case_devices_and_whiteouts_SW03(p):
+    fresh(p, gone='x\n', stays='y\n')
+    staged(p, 'mknod zero c 0 0 2>/dev/null && echo MADE; mknod null c 1 3 2>/dev/null && echo MADE; rm gone; true')
+    r = p.verb('apply')
+    ok(r.code == 0 and sorted(os.listdir(p.ws)) == ['stays'], p, 'what was removed is removed, and no device is there', r)
+    # what no command can make: a device in the upper layer itself
+    if p.is_root:
+        staged(p, 'echo 1 >plain')
+        upper = next((p.base / 'state/pale').glob('*/stages/default/roots/0/upper'))
+        os.mknod(upper / 'disk', 0o666 | stat.S_IFBLK, os.makedev(7, 0))
+        r = p.verb('apply')
+        ok(not (p.ws / 'disk').exists() and (p.ws / 'plain').exists() and b'disk' in r.out + r.err, p,
+           'a device is refused by name, the rest is applied', r)
+        p.verb('discard', '--all')
+
+
+def case_attributes_of_the_overlay_SW04(p):
+    fresh(p, d__old='old\n', f='f\n')
+    line = '''import os
+for path in ('d', 'f'):
+    for name in ('user.overlay.opaque', 'user.overlay.whiteout', 'user.overlay.redirect', 'user.overlay.metacopy', 'user.mine'):
+        try: os.setxattr(path, name, b'y')
+        except OSError as e: print(path, name, e)
+open('d/new', 'w').write('new')
+open('f', 'a').write('more')'''
+    ran = p.sh('--staged', '--', 'python3 -c "$1"', line)
+    ok(ran.booted and ran.code == 0, p, 'the command ran', ran)
+    r = p.verb('apply')
+    ok(r.code == 0 and (p.ws / 'd/old').exists() and (p.ws / 'd/new').exists() and (p.ws / 'f').read_text() == 'f\nmore', p,
+       'forged marks hide and remove nothing', r)
+    left = [a for f in ('d', 'f') for a in os.listxattr(p.ws / f) if 'overlay' in a]
+    ok(left == [] and 'user.mine' in os.listxattr(p.ws / 'f'), p, 'they are not applied, other attributes are', left)
+
+
+def case_holes_SW09(p):
+    fresh(p)
+    staged(p, 'truncate -s 1T big && printf x | dd of=big bs=1 seek=700000000000 conv=notrunc 2>/dev/null')
+    r = p.verb('apply')
+    st = (p.ws / 'big').stat()
+    ok(r.code == 0 and st.st_size == 1 << 40 and st.st_blocks < 1000, p, 'a terabyte of holes stays one', r)
+    with open(p.ws / 'big', 'rb') as f:
+        f.seek(700000000000)
+        ok(f.read(2) == b'x\0', p, 'with what is in it')
+    r = p.verb('undo')
+    ok(r.code == 0 and not (p.ws / 'big').exists(), p, 'and undo takes it back', r)
+
+
+def case_two_at_once_SW21(p):
+    fresh(p, f='f\n')
+    staged(p, 'echo 1 >>f')
+    run = p.start_pale('--staged', '--', 'sh', '-c', 'echo BOOTED; sleep 3', stdout=subprocess.PIPE)
+    run.stdout.readline()
+    for verb in ('apply',), ('discard', '--all'), ('undo',):
+        r = p.verb(*verb)
+        ok(r.code not in (0, 1) or b'pid' in r.err or b'run' in r.err, p, f'{verb[0]} says that a run is using it', r)
+        ok((p.ws / 'f').read_text() == 'f\n', p, f'{verb[0]} changed nothing')
+    ok(p.verb('diff').out != b'', p, 'diff can be read meanwhile')
+    run.kill()
+    run.wait()
+    run.stdout.close()
+    wait_for(lambda: p.verb('apply').code == 0, 10)
+    ok((p.ws / 'f').read_text() == 'f\n1\n', p, 'when it has ended, apply goes on')
+    for i in range(40):
+        (p.ws / f'n{i}').unlink(missing_ok=True)
+    staged(p, 'for i in $(seq 0 39); do echo $i >n$i; done')
+    both = [p.start(p.pale_path, 'apply', stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(4)]
+    ends = [(b.communicate(timeout=30), b.returncode) for b in both]
+    ok(all((p.ws / f'n{i}').read_text() == f'{i}\n' for i in range(40)), p, 'several applies at once: all is there, once',
+       ends)
+    ok(p.verb('diff').out == b'', p, 'and nothing is left')
+
+
+def case_files_that_cannot_be_written_SW23(p):
+    fresh(p, open__f='f\n', shut__f='f\n')
+    staged(p, 'echo 2 >>open/f; echo 2 >>shut/f')
+    if os.geteuid() != 0:
+        return skip(p, 'only root can take a folder away from somebody', only_root=True)
+    if p.is_root:
+        subprocess.run(['chattr', '+i', p.ws / 'shut/f'], check=True)
+    else:
+        os.chown(p.ws / 'shut', 0, 0)
+    r = p.verb('apply')
+    ok(r.code != 0 and b'shut' in r.err + r.out, p, 'what could not be written is named', r)
+    whole = (p.ws / 'open/f').read_text(), (p.ws / 'shut/f').read_text()
+    ok(whole in (('f\n', 'f\n'), ('f\n2\n', 'f\n')), p, 'nothing is half done', whole)
+    if p.is_root:
+        subprocess.run(['chattr', '-i', p.ws / 'shut/f'], check=True)
+    else:
+        p.own(p.ws / 'shut')
+    r = p.verb('apply')
+    ok(r.code == 0 and (p.ws / 'shut/f').read_text() == 'f\n2\n', p, 'afterwards it can be', r)
+    ok([f for d in ('open', 'shut') for f in os.listdir(p.ws / d)] == ['f', 'f'], p, 'and no temporary file is left')
+
+
+def case_fifos_and_sockets_SW27(p):
+    fresh(p, f='f\n')
+    staged(p, '''mkfifo pipe; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("sock")'; echo x >>f''')
+    for verb in ('diff',), ('diff', '--stat'), ('apply',):
+        r = p.verb(*verb, timeout=10)
+        ok(b'gave up' not in r.err, p, f'{" ".join(verb)} does not wait for it', r)
+    ok((p.ws / 'f').read_text() == 'f\nx\n' and not (p.ws / 'sock').exists(), p, 'the rest is applied, no socket is')
+    fifo = p.ws / 'pipe'
+    ok(not fifo.exists() or stat.S_ISFIFO(os.lstat(fifo).st_mode), p, 'a fifo is one, or left out')
+
+
+def case_protected_names_PT01_PT02_PT03_PT07(p):
+    fresh(p, **{'pale.toml': '[sandbox]\n', 'f': 'f\n'})
+    subprocess.run(['git', 'init', '-q', p.ws], check=True)
+    if os.geteuid() == 0:
+        subprocess.run(['chown', '-R', f'{p.owner}:{p.owner}', p.ws / '.git'], check=True)
+    before = (p.ws / '.git/config').read_bytes()
+    staged(p, '''echo '[sandbox]' >>pale.toml; echo 'exit 1' >.envrc; printf '[core]\\nhooksPath=x\\n' >>.git/config
+        echo evil >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; mkdir .VSCode; echo x >.VSCode/tasks.json
+        echo '{}' >.mcp.json; echo more >>f''')
+    marks = names(p)
+    guarded = ['pale.toml', '.envrc', '.git/config', '.git/hooks/pre-commit', '.VSCode/tasks.json', '.mcp.json']
+    plain = [n for n in guarded if not marks.get(n, {}).get('protected')]
+    ok(plain == [], p, 'each is marked in the diff', f'{plain}\n{marks}')
+    r = p.verb('apply')
+    kept = [n for n in guarded if (p.ws / n).exists() and n not in ('pale.toml', '.git/config')]
+    ok((p.ws / 'f').read_text() == 'f\nmore\n', p, 'apply takes the rest', r)
+    ok(kept == [] and (p.ws / '.git/config').read_bytes() == before and (p.ws / 'pale.toml').read_text() == '[sandbox]\n', p,
+       'and none of them', kept)
+    r = p.verb('apply', '--include-protected', '.envrc', '.envrc')
+    ok((p.ws / '.envrc').read_text() == 'exit 1\n', p, 'twin: one that is named is applied', r)
+    ok(not (p.ws / '.mcp.json').exists() and (p.ws / '.git/config').read_bytes() == before, p, 'and only that')
+
+
+def case_setuid_bits(p):
+    fresh(p)
+    staged(p, 'cp /bin/true t; chmod 4755 t 2>/dev/null; chmod 2755 t 2>/dev/null; true')
+    upper = next((p.base / 'state/pale').glob('*/stages/default/roots/0/upper'))
+    (upper / 't').chmod(0o6755)
+    r = p.verb('apply')
+    ok((p.ws / 't').exists() and (p.ws / 't').stat().st_mode & 0o7000 == 0, p, 'are never applied', r)
+
+
+def case_other_names_SW11(p):
+    fresh(p)
+    odd = ['new\nline', 'tab\tx', '-rf', '--all', b'\xff\xfe'.decode('utf-8', 'surrogateescape'), 'n' * 255, '\x1b[31mred', ' lead', 'q"uo\'te',
+           'back\\slash', '\u202egpj.exe', '...', '*', 'a:b']
+    line = 'import sys\nprint("BOOTED")\nfor n in sys.argv[1:]: open(n, "w").write("1\\n")'
+    r = p.pale('--staged', '--', 'python3', '-c', line, *odd)
+    ok(r.booted and r.code == 0, p, 'the command ran', r)
+    raw = p.verb('diff')
+    ok(b'\x1b' not in raw.out and raw.out.count(b'diff --git') == len(odd), p, 'all are in the diff, escaped', raw)
+    listed = json.loads(p.verb('diff', '--json').out)
+    ok(len(listed['changes']) == len(odd), p, 'and in its JSON', listed)
+    r = p.verb('apply', '--', odd[2], './' + odd[0], odd[4])
+    ok(sorted(os.listdir(p.ws)) == sorted([odd[2], odd[0], odd[4]]), p, 'chosen by name', r)
+    r = p.verb('discard', '--', odd[3])
+    ok(r.code == 0, p, 'thrown away by name', r)
+    r = p.verb('apply')
+    ok(sorted(os.listdir(p.ws)) == sorted(n for n in odd if n != odd[3]), p, 'the rest applied', r)
+
+
+main(case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
+     case_holes_SW09, case_two_at_once_SW21, case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
+     case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11)
