@@ -51,8 +51,8 @@ int open_parent(int dirfd, const char *path, const char **ret_name)
 
 static int remember(struct relaxed *relaxed, const char *path, const struct stat *st)
 {
-	struct relaxed_item *grown =
-		reallocarray(relaxed->items, relaxed->n + 1, sizeof(*relaxed->items));
+	struct relaxed_item *grown = reallocarray(relaxed->items, relaxed->n + 1,
+						  sizeof(*relaxed->items));
 
 	if (!grown)
 		return -ENOMEM;
@@ -68,8 +68,8 @@ static int remember(struct relaxed *relaxed, const char *path, const struct stat
 /* The owner's permissions on the folder PATH, if it is ours and lacks some. */
 static int relax_one(struct relaxed *relaxed, int dirfd, const char *path)
 {
-	_cleanup_(fd_closep) int fd =
-		path_open_nolink(dirfd, *path ? path : ".", O_PATH | O_NOFOLLOW, 0);
+	_cleanup_(fd_closep) int fd = path_open_nolink(dirfd, *path ? path : ".",
+						       O_PATH | O_NOFOLLOW, 0);
 	struct stat st;
 	int r;
 
@@ -174,7 +174,8 @@ int open_file(int dirfd, const char *name, ino_t ino)
 		fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
 	if (fd < 0 && errno == EACCES && st.st_uid == geteuid() && geteuid() != 0) {
-		_cleanup_(fd_closep) int path = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		_cleanup_(fd_closep) int path = openat(dirfd, name,
+						       O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		char link[sizeof("/proc/self/fd/") + 3 * sizeof(path)];
 
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", path);

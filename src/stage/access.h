@@ -17,7 +17,7 @@ struct relaxed {
 		char *path;
 		ino_t ino;
 		mode_t mode;
-	} *items;
+	} * items;
 	size_t n;
 	/* Told before anything is changed; below 0: it is not to be. May be NULL. */
 	int (*note)(void *data, unsigned root, const char *path, mode_t mode);

@@ -56,7 +56,7 @@ enum apply_outcome {
 	APPLY_CONFLICT,    /* left staged */
 	APPLY_UNSUPPORTED, /* left staged */
 	APPLY_CHANGED,     /* left: it is not what was reviewed, or what was applied, any more */
-	APPLY_HELD,        /* left staged: something above or below it was left, or git holds a lock */
+	APPLY_HELD, /* left staged: something above or below it was left, or git holds a lock */
 };
 
 struct apply_item {

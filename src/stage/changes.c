@@ -16,6 +16,8 @@
 #include "stage/three-way.h"
 #include "stage/upper.h"
 
+enum { TRIES = 10 }; /* while the base is being changed */
+
 struct reader {
 	struct changes *changes;
 	struct judge judge;
@@ -101,12 +103,13 @@ static struct change *add(struct reader *reader, const char *path, enum change_k
 	*change = (struct change){
 		.root = reader->root, .path = strdup(path), .kind = kind, .why = ""};
 	if (!change->path || node_copy(&change->old, old) < 0 ||
-	    (new && node_copy(&change->new, new) < 0)) {
+	    (new &&node_copy(&change->new, new) < 0)) {
 		change_release(change);
 		return NULL;
 	}
 	changes->n++;
-	change->flags = marker_judge(reader->marker, reader->root, path, &change->new, &change->why);
+	change->flags = marker_judge(reader->marker, reader->root, path, &change->new,
+				     &change->why);
 	return change;
 }
 
@@ -156,8 +159,8 @@ static void mark_type(struct change *change, const struct upper_entry *entry)
 
 static int set_run(struct reader *reader, struct change *change)
 {
-	const struct index_entry *known =
-		index_find(reader->judge.index, change->root, change->path);
+	const struct index_entry *known = index_find(reader->judge.index, change->root,
+						     change->path);
 	struct strv *names = &reader->changes->names;
 	int r;
 
@@ -188,8 +191,7 @@ static int take_folder(struct reader *reader, const struct upper_entry *entry)
 	const struct node *upper = entry->upper, *base = entry->base;
 	struct change *change;
 
-	if (upper->mode == base->mode ||
-	    judge_mode_is_hosts(&reader->judge, reader->root, entry))
+	if (upper->mode == base->mode || judge_mode_is_hosts(&reader->judge, reader->root, entry))
 		if (!entry->is_too_deep)
 			return 0;
 	change = add(reader, entry->path, CHANGE_MODE, base, upper);
@@ -233,8 +235,7 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	} else {
 		kind = kind_of(entry, &same);
 	}
-	change = add(reader, entry->path, kind, entry->base,
-		     kind == CHANGE_DELETE ? NULL : upper);
+	change = add(reader, entry->path, kind, entry->base, kind == CHANGE_DELETE ? NULL : upper);
 	if (!change)
 		return err_oom(reader->err);
 	change->is_opaque = entry->is_opaque;
@@ -314,7 +315,7 @@ static int read_root(struct reader *reader)
 	return r;
 }
 
-int changes_read(struct stage *stage, struct changes **ret, struct err *err)
+static int read_once(struct stage *stage, struct changes **ret, struct err *err)
 {
 	_cleanup_(changes_freep) struct changes *changes = calloc(1, sizeof(*changes));
 	_cleanup_(marker_freep) struct marker *marker = NULL;
@@ -339,6 +340,18 @@ int changes_read(struct stage *stage, struct changes **ret, struct err *err)
 	sort(changes);
 	*ret = take_ptr(changes);
 	return 0;
+}
+
+int changes_read(struct stage *stage, struct changes **ret, struct err *err)
+{
+	struct err failed = {0};
+	int r = -EAGAIN;
+
+	for (int try = 0; try < TRIES && r == -EAGAIN; try++)
+		r = read_once(stage, ret, &failed);
+	if (r < 0 && err)
+		*err = failed;
+	return r;
 }
 
 static int open_side(int dirfd, const char *path, const struct node *node, int *ret_fd,
@@ -395,7 +408,8 @@ static int read_side(open_fn *open_one, const struct stage *stage, const struct 
 		return r;
 	r = node->size > max ? -EFBIG : content_read(fd, max, ret);
 	if (r == -EFBIG)
-		return err_set(err, ERR_SYSTEM, r, "%s is larger than %zu bytes", change->path, max);
+		return err_set(err, ERR_SYSTEM, r, "%s is larger than %zu bytes", change->path,
+			       max);
 	return r < 0 ? err_sys(err, r, "read %s", change->path) : 0;
 }
 

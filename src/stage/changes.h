@@ -34,7 +34,7 @@ enum change_flags {
 	CHANGE_IS_UNSUPPORTED = 1 << 4, /* can only be discarded: device, socket, too deep */
 	CHANGE_IS_STRIPPED = 1 << 5,    /* applied without set-id bits or privileged attributes */
 	CHANGE_IS_SAME = 1 << 6,        /* only times or attributes differ: no patch shows it */
-	CHANGE_DROPS = 1 << 7,          /* … and the host made it so by itself: nothing to apply */
+	CHANGE_DROPS = 1 << 7, /* … and the host made it so by itself: nothing to apply */
 };
 
 struct change {

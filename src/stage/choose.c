@@ -158,8 +158,7 @@ static void keep_references(struct chooser *c)
 
 			if (c->verdicts[k].is_taken && there && other->root == change->root &&
 			    (size_t)(there - other->path) == len &&
-			    strncmp(other->path, change->path, len) == 0 &&
-			    git_is_reference(there))
+			    strncmp(other->path, change->path, len) == 0 && git_is_reference(there))
 				leave(&c->verdicts[k], APPLY_HELD,
 				      "the repository changed on the host, too");
 		}
@@ -209,8 +208,7 @@ static int hold_above(struct chooser *c)
 			return -ENOMEM;
 		up = above(c, change, path);
 		if (up && needs_empty(up) && c->verdicts[index_of(c, up)].is_taken)
-			leave(&c->verdicts[index_of(c, up)], APPLY_HELD,
-			      "something in it is left");
+			leave(&c->verdicts[index_of(c, up)], APPLY_HELD, "something in it is left");
 	}
 	return 0;
 }
@@ -229,7 +227,9 @@ static int need_above(struct chooser *c)
 		struct verdict *verdict = &c->verdicts[i];
 		_cleanup_(freep) char *path = NULL;
 
-		if (!verdict->is_taken || change->new.type == NODE_ABSENT)
+		/* A deletion that the base has already is one, if its folder is. */
+		if (!verdict->is_taken ||
+		    (change->new.type == NODE_ABSENT && verdict->outcome != APPLY_DROPPED))
 			continue;
 		path = strdup(change->path);
 		if (!path)

@@ -52,15 +52,16 @@ static off_t skip_holes(int a, int b, off_t at, off_t size)
 
 int content_equal(int a, int b)
 {
-	_cleanup_(freep) char *buf = malloc((size_t)BLOCK * 2);
+	_cleanup_(freep) char *buf = NULL;
 	struct stat x, y;
 
-	if (!buf)
-		return -ENOMEM;
 	if (fstat(a, &x) < 0 || fstat(b, &y) < 0)
 		return -errno;
 	if (x.st_size != y.st_size)
 		return 0;
+	buf = malloc((size_t)BLOCK * 2);
+	if (!buf)
+		return -ENOMEM;
 	for (off_t at = 0; at < x.st_size; at += BLOCK) {
 		ssize_t n, m;
 
@@ -126,7 +127,8 @@ static int copy_range(int from, int to, off_t at, off_t end, char **buf)
 			at += n;
 			continue;
 		}
-		if (n < 0 && (errno == EINTR || errno == ENOSPC || errno == EIO || errno == EDQUOT)) {
+		if (n < 0 &&
+		    (errno == EINTR || errno == ENOSPC || errno == EIO || errno == EDQUOT)) {
 			if (errno != EINTR)
 				return -errno;
 			continue;

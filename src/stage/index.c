@@ -158,15 +158,16 @@ int index_parse(const char *text, size_t len, struct index *index)
 
 int index_load(const struct stage *stage, struct index **ret, struct err *err)
 {
-	_cleanup_(index_freep) struct index *index = calloc(1, sizeof(*index));
+	_cleanup_(index_freep) struct index *index = NULL;
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(fd_closep) int fd = open_file(stage->dir_fd, "index", 0);
 	int r = 0;
 
-	if (!index)
-		return err_oom(err);
 	if (fd < 0 && fd != -ENOENT)
 		return err_sys(err, fd, "open the index of stage %s", stage->name);
+	index = calloc(1, sizeof(*index));
+	if (!index)
+		return err_oom(err);
 	if (fd >= 0)
 		r = fd_read_all(fd, INDEX_MAX, &text);
 	if (r == 0 && fd >= 0)
@@ -224,8 +225,8 @@ static int compare_text(const void *a, const void *b)
 /* Copies that no entry names. Best effort: the next time does it as well. */
 static void sweep(const struct stage *stage, const struct index *index)
 {
-	_cleanup_(fd_closep) int dir =
-		openat(stage->dir_fd, "base", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(fd_closep) int dir = openat(stage->dir_fd, "base",
+					      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(freep) const char **used = NULL;
 	size_t n = 0;

@@ -30,7 +30,6 @@ struct timespec judge_t0(const struct judge *judge, unsigned root, const char *p
 			 const struct node *upper);
 bool judge_entry(const struct judge *judge, unsigned root, const struct upper_entry *entry);
 /* Of two folders of one name: did only the host change the mode? */
-bool judge_mode_is_hosts(const struct judge *judge, unsigned root,
-			 const struct upper_entry *entry);
+bool judge_mode_is_hosts(const struct judge *judge, unsigned root, const struct upper_entry *entry);
 /* Something of the base that an entry of time T0 hides. */
 bool judge_gone(const struct node *base, struct timespec t0);

@@ -246,7 +246,9 @@ struct timespec fields_time(struct fields *fields)
 	}
 	if (*text)
 		fields->is_bad = true;
-	return fields->is_bad ? (struct timespec){0} : time;
+	if (fields->is_bad)
+		time = (struct timespec){0};
+	return time;
 }
 
 int fields_node(struct fields *fields, struct node *ret)

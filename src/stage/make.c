@@ -70,8 +70,8 @@ static int copy_file(int from_dir, const char *from_name, const struct node *nod
 static int copy_dir(int from_dir, const char *from_name, const struct node *node, int to_dir,
 		    const char *to_name)
 {
-	_cleanup_(fd_closep) int from =
-		path_open_nolink(from_dir, from_name, O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int from = path_open_nolink(from_dir, from_name,
+							 O_RDONLY | O_DIRECTORY, 0);
 	_cleanup_(fd_closep) int to = -1;
 	int r;
 

@@ -69,8 +69,8 @@ static bool matches(const char *path, const struct node *new, const char *name, 
 	if (name[0] == '*') {
 		name++;
 		len--;
-		return new->type == NODE_FILE && (new->mode & 0111) && path_len > len &&
-		       strncasecmp(path + path_len - len, name, len) == 0;
+		return new->type == NODE_FILE && (new->mode & 0111) &&
+		       path_len > len &&strncasecmp(path + path_len - len, name, len) == 0;
 	}
 	if (name[len - 1] == '/')
 		return has_folder(path, name, len);
@@ -153,10 +153,9 @@ int marker_new(const struct stage *stage, struct marker **ret, struct err *err)
 		return err_oom(err);
 	marker->stage = stage;
 	known = user_probe(&user, &ignored) == 0;
-	marker->has_protection =
-		stage->n_roots > 0 && protection_probe(stage->roots[0].path,
-						       known ? user.home : NULL,
-						       &marker->protection, &ignored) == 0;
+	marker->has_protection = stage->n_roots > 0 &&
+				 protection_probe(stage->roots[0].path, known ? user.home : NULL,
+						  &marker->protection, &ignored) == 0;
 	if (known)
 		user_release(&user);
 	*ret = marker;

@@ -31,6 +31,7 @@ struct sys_statx {
 	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
 	uint64_t more[14];
 };
+enum { TRIES = 100 };
 enum { SYS_STATX_BASIC = 0x7ff, SYS_STATX_BTIME = 0x800 };
 
 static struct timespec to_timespec(struct sys_statx_time t)
@@ -76,7 +77,7 @@ static int read_target(int dirfd, const char *name, char **ret)
 	return 0;
 }
 
-int node_read(int dirfd, const char *name, struct node *ret)
+static int read_once(int dirfd, const char *name, struct node *ret)
 {
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name[0] ? 0 : AT_EMPTY_PATH);
 	struct sys_statx st = {0};
@@ -109,15 +110,22 @@ int node_read(int dirfd, const char *name, struct node *ret)
 		node.btime = to_timespec(st.btime);
 	if (node.type == NODE_LINK) {
 		r = read_target(dirfd, name, &node.target);
-		if (r == -ENOENT || r == -EINVAL) { /* replaced meanwhile */
-			*ret = (struct node){.type = NODE_ABSENT};
-			return 0;
-		}
+		if (r == -ENOENT || r == -EINVAL) /* replaced meanwhile */
+			r = -EAGAIN;
 	}
 	if (r < 0)
 		return r;
 	*ret = node;
 	return 0;
+}
+
+int node_read(int dirfd, const char *name, struct node *ret)
+{
+	int r = -EAGAIN;
+
+	for (int try = 0; try < TRIES && r == -EAGAIN; try++)
+		r = read_once(dirfd, name, ret);
+	return r;
 }
 
 void node_release(struct node *node)
@@ -140,10 +148,10 @@ int node_copy(struct node *dst, const struct node *src)
 const char *node_type_name(enum node_type type)
 {
 	static const char *const names[] = {
-		[NODE_ABSENT] = "nothing",       [NODE_FILE] = "a file",
-		[NODE_DIR] = "a folder",         [NODE_LINK] = "a link",
-		[NODE_FIFO] = "a fifo",          [NODE_SOCKET] = "a socket",
-		[NODE_DEVICE] = "a device",      [NODE_WHITEOUT] = "a whiteout",
+		[NODE_ABSENT] = "nothing",  [NODE_FILE] = "a file",
+		[NODE_DIR] = "a folder",    [NODE_LINK] = "a link",
+		[NODE_FIFO] = "a fifo",     [NODE_SOCKET] = "a socket",
+		[NODE_DEVICE] = "a device", [NODE_WHITEOUT] = "a whiteout",
 	};
 
 	return (size_t)type < array_len(names) ? names[type] : "unknown";

@@ -20,7 +20,7 @@
 #include "stage/stage.h"
 #include "stage/upper.h"
 
-enum { COMPARE_MAX = 1024 * 1024 };
+enum { COMPARE_MAX = 1024 * 1024, TRIES = 10 };
 
 struct recorder {
 	struct judge judge;
@@ -120,8 +120,7 @@ static void count(struct recorder *recorder, const struct upper_entry *entry)
 static int take_entry(void *data, const struct upper_entry *entry)
 {
 	struct recorder *recorder = data;
-	struct index_entry *known =
-		index_find(recorder->judge.index, recorder->root, entry->path);
+	struct index_entry *known = index_find(recorder->judge.index, recorder->root, entry->path);
 
 	count(recorder, entry);
 	if (!known && !entry->path[0] && entry->upper->mode == entry->base->mode)
@@ -185,14 +184,13 @@ static int lock(const struct stage *stage, struct err *err)
 	return fd;
 }
 
-int stage_record(struct stage *stage, const char *run_id, struct stage_summary *ret,
-		 struct err *err)
+static int record(struct stage *stage, const char *run_id, struct stage_summary *ret,
+		  struct err *err)
 {
 	struct recorder recorder = {.run = run_id, .err = err};
-	_cleanup_(fd_closep) int held = lock(stage, err);
 	struct index *index;
 	struct timespec now;
-	int r = held < 0 ? held : judge_init(&recorder.judge, stage, err);
+	int r = judge_init(&recorder.judge, stage, err);
 
 	if (r < 0)
 		return r;
@@ -213,5 +211,22 @@ int stage_record(struct stage *stage, const char *run_id, struct stage_summary *
 	if (r == 0)
 		ret->n_changes = recorder.files ? recorder.files : recorder.folders;
 	judge_release(&recorder.judge);
+	return r;
+}
+
+int stage_record(struct stage *stage, const char *run_id, struct stage_summary *ret,
+		 struct err *err)
+{
+	_cleanup_(fd_closep) int held = lock(stage, err);
+	struct err failed = {0};
+	int r = -EAGAIN;
+
+	if (held < 0)
+		return held;
+	/* The user may be changing the base at this moment. */
+	for (int try = 0; try < TRIES && r == -EAGAIN; try++)
+		r = record(stage, run_id, ret, &failed);
+	if (r < 0 && err)
+		*err = failed;
 	return r;
 }

@@ -149,8 +149,8 @@ static int uncover_entry(const struct settler *s, int upper, int base, const cha
 	if (un.type == NODE_ABSENT)
 		return hide(s, upper, name, path, &bn);
 	if (un.type == NODE_DIR && bn.type == NODE_DIR) {
-		_cleanup_(fd_closep) int fd =
-			path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY, 0);
+		_cleanup_(fd_closep) int fd = path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY,
+							       0);
 
 		return fd < 0 ? fd : upper_set_opaque(fd, true);
 	}

@@ -149,8 +149,9 @@ static void mark_calm(const struct txn *txn, struct index *index, struct timespe
 	for (size_t i = 0; i < txn->calm.len; i++) {
 		char *path;
 		unsigned long root = strtoul(txn->calm.items[i], &path, 10);
-		struct index_entry *entry =
-			*path == ' ' ? index_find(index, (unsigned)root, path + 1) : NULL;
+		struct index_entry *entry = *path == ' '
+						    ? index_find(index, (unsigned)root, path + 1)
+						    : NULL;
 
 		if (entry)
 			entry->t0 = now;
@@ -205,6 +206,9 @@ static int look_at_left(struct txn *txn, struct err *err)
 		r = look(txn->roots[item->root].base_fd, item->path, &item->left);
 		if (r < 0)
 			return err_sys(err, r, "look at %s", item->path);
+		/* Somebody else's by now: undo will look for ours. */
+		if (item->made.type != NODE_ABSENT && item->left.ino != item->made.ino)
+			node_release(&item->left);
 	}
 	return txn_write_left(txn, err);
 }

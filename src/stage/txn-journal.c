@@ -111,8 +111,8 @@ static int write_nodes(struct txn *txn, const char *word, size_t offset, struct 
 	int r = 0;
 
 	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
-		const struct node *node =
-			(const struct node *)((const char *)&txn->items[i] + offset);
+		const struct node *node = (const struct node *)((const char *)&txn->items[i] +
+								offset);
 
 		if (node->type == NODE_ABSENT)
 			continue;

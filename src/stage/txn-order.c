@@ -25,8 +25,8 @@ const char *git_inside(const char *root, const char *path)
 bool git_is_reference(const char *inside)
 {
 	static const char *const folders[] = {"refs/", "logs/"};
-	static const char *const files[] = {"HEAD", "packed-refs", "index", "ORIG_HEAD",
-					    "FETCH_HEAD", "MERGE_HEAD"};
+	static const char *const files[] = {"HEAD",      "packed-refs", "index",
+					    "ORIG_HEAD", "FETCH_HEAD",  "MERGE_HEAD"};
 	const char *name;
 
 	/* Of a worktree or a module, too. */

@@ -49,7 +49,8 @@ static int make_edited(struct txn *txn, const struct change *change,
 	bool all = true;
 	int r = 0;
 
-	if (change->new.type != NODE_FILE || (change->kind != CHANGE_MODIFY && change->kind != CHANGE_ADD))
+	if (change->new.type != NODE_FILE ||
+	    (change->kind != CHANGE_MODIFY && change->kind != CHANGE_ADD))
 		return err_set(err, ERR_USAGE, -EINVAL, "%s has no hunks", change->path);
 	if (change->old.type == NODE_FILE)
 		r = change_read_old(txn->stage, change, EDIT_MAX, &old, err);
@@ -125,8 +126,8 @@ int txn_plan(struct txn *txn, const struct changes *changes, const struct verdic
 
 static int read_dir(int root, const char *path, struct node *ret)
 {
-	_cleanup_(fd_closep) int fd =
-		path_open_nolink(root, *path ? path : ".", O_PATH | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int fd = path_open_nolink(root, *path ? path : ".",
+						       O_PATH | O_DIRECTORY, 0);
 
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP || fd == -EACCES) {
 		*ret = (struct node){0};
@@ -197,8 +198,7 @@ static int list_dirs(struct txn *txn)
 static mode_t parent_mode(const struct txn *txn, const struct txn_dir *dir)
 {
 	const char *slash = strrchr(dir->path, '/');
-	_cleanup_(freep) char *path =
-		strndup(dir->path, slash ? (size_t)(slash - dir->path) : 0);
+	_cleanup_(freep) char *path = strndup(dir->path, slash ? (size_t)(slash - dir->path) : 0);
 	struct txn_dir key = {.root = dir->root, .path = path};
 	const struct txn_dir *found = NULL;
 
@@ -269,8 +269,7 @@ static bool touches(const struct txn *txn, const struct index_entry *entry)
 		const struct txn_item *item = &txn->items[middle];
 
 		if (item->root < entry->root ||
-		    (item->root == entry->root &&
-		     change_path_compare(item->path, entry->path) < 0))
+		    (item->root == entry->root && change_path_compare(item->path, entry->path) < 0))
 			low = middle + 1;
 		else
 			high = middle;

@@ -64,8 +64,7 @@ int txn_make_stores(struct txn *txn, struct err *err)
 		    (mkdirat(root->base_fd, name, 0700) < 0 && errno != EEXIST))
 			return err_sys(err, -errno, "make a folder in %s", root->path);
 		set_root_time(txn, root, &before);
-		root->store_fd =
-			path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
+		root->store_fd = path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
 		if (root->store_fd < 0)
 			return err_sys(err, root->store_fd, "open a folder in %s", root->path);
 	}
@@ -100,7 +99,7 @@ struct links {
 		unsigned root;
 		ino_t ino;
 		size_t item;
-	} *items;
+	} * items;
 	size_t n, cap;
 };
 
@@ -161,8 +160,8 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 			? links_find(links, item->root, item->staged.ino)
 			: NULL;
 	if (first)
-		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key,
-			      0) < 0
+		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key, 0) <
+				       0
 			       ? -errno
 			       : 0;
 	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
@@ -170,8 +169,9 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 		return parent;
 	r = make_copy(parent, name, &item->staged, item->mode, root->store_fd, key);
 	if (r == 0 && item->staged.type == NODE_FILE && item->staged.nlink > 1)
-		r = links_add(links,
-			      (struct link){.root = item->root, .ino = item->staged.ino, .item = i});
+		r = links_add(
+			links,
+			(struct link){.root = item->root, .ino = item->staged.ino, .item = i});
 	return r;
 }
 

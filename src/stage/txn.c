@@ -57,8 +57,8 @@ int applies_open(const char *state_dir, bool create, int *ret_fd, struct err *er
 
 int applies_lock(int applies_fd, int *ret_fd, struct err *err)
 {
-	_cleanup_(fd_closep) int fd =
-		openat(applies_fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	_cleanup_(fd_closep) int fd = openat(applies_fd, "lock",
+					     O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int r = fd < 0 ? -errno : 0;
 
 	while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
@@ -179,7 +179,8 @@ static int make_folder(struct txn *txn, struct err *err)
 		clock_gettime(CLOCK_REALTIME, &now);
 		gmtime_r(&now.tv_sec, &tm);
 		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-		snprintf(txn->id, sizeof(txn->id), "%s-%06u", date, (unsigned)(now.tv_nsec / 1000) % 1000000);
+		snprintf(txn->id, sizeof(txn->id), "%s-%06u", date,
+			 (unsigned)(now.tv_nsec / 1000) % 1000000);
 		if (mkdirat(txn->applies_fd, txn->id, 0700) == 0)
 			break;
 		if (errno != EEXIST && errno != EINTR)
@@ -300,10 +301,10 @@ int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err)
 	}
 	for (size_t i = 0; i < txn->n_roots && r == 0; i++)
 		if (txn->roots[i].base_fd < 0 && is_needed(txn, i))
-			r = i < stage->n_roots ? open_root(txn, i, err)
-					       : err_set(err, ERR_SYSTEM, -ESTALE,
-							 "stage %s has no root %zu any more",
-							 stage->name, i);
+			r = i < stage->n_roots
+				    ? open_root(txn, i, err)
+				    : err_set(err, ERR_SYSTEM, -ESTALE,
+					      "stage %s has no root %zu any more", stage->name, i);
 	return r;
 }
 
@@ -395,12 +396,11 @@ int txn_load(const char *state_dir, int applies_fd, int lock_fd, const char *id,
 	if (r < 0)
 		return err_sys(err, r, "read the journal of %s", id);
 	txn->staged_fd = openat(txn->dir_fd, "staged", DIR_FLAGS);
-	txn->journal_fd =
-		openat(txn->dir_fd, "journal", O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
+	txn->journal_fd = openat(txn->dir_fd, "journal",
+				 O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC);
 	if (txn->staged_fd < 0 || txn->journal_fd < 0)
 		return err_sys(err, -errno, "open the apply %s", id);
-	if (txn->journal_len < text.len &&
-	    ftruncate(txn->journal_fd, (off_t)txn->journal_len) < 0)
+	if (txn->journal_len < text.len && ftruncate(txn->journal_fd, (off_t)txn->journal_len) < 0)
 		return err_sys(err, -errno, "cut the journal of %s", id);
 	*ret = take_ptr(txn);
 	return 0;

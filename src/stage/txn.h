@@ -108,10 +108,10 @@ struct txn {
 	size_t n_dirs, cap_dirs;
 	struct txn_upper *uppers;
 	size_t n_uppers;
-	struct strv calm; /* "ROOT PATH" of staged folders whose base is as it was */
-	struct str index; /* what the index said of the items */
+	struct strv calm;   /* "ROOT PATH" of staged folders whose base is as it was */
+	struct str index;   /* what the index said of the items */
 	bool is_undo_begun; /* and not decided */
-	bool is_partial;  /* something could not be taken back: the old one is kept */
+	bool is_partial;    /* something could not be taken back: the old one is kept */
 
 	char *state_dir;
 	struct stage *stage; /* borrowed */
@@ -135,7 +135,8 @@ struct txn *txn_free(struct txn *txn);
 DEFINE_CLEANUP(struct txn *, txn_free);
 /* Descriptors of all roots. -ESTALE: one is another folder by now. */
 int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err);
-int txn_parse(struct txn *txn, const char *text, size_t len); /* -ENOMEM; -EBADMSG: nothing usable */
+int txn_parse(struct txn *txn, const char *text,
+	      size_t len); /* -ENOMEM; -EBADMSG: nothing usable */
 
 /* Owned by TXN. NULL: no memory. */
 struct txn_item *txn_add_item(struct txn *txn, unsigned root, const char *path);

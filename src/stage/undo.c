@@ -48,16 +48,16 @@ static bool has_applied_content(const struct txn *txn, size_t i)
 static bool is_as_left(const struct txn *txn, size_t i, const struct node *now)
 {
 	const struct txn_item *item = &txn->items[i];
+	const struct node *left = item->left.type != NODE_ABSENT ? &item->left : &item->made;
 
-	if (item->left.type == NODE_ABSENT)
-		return now->type == NODE_ABSENT;
-	if (now->type != item->left.type || now->ino != item->left.ino ||
-	    now->mode != item->left.mode)
-		return false;
-	if (now->type == NODE_DIR || node_is_same(now, &item->left))
+	if (left->type == NODE_ABSENT || now->type != left->type || now->ino != left->ino)
+		return now->type == left->type && now->type == NODE_ABSENT;
+	if (now->type == NODE_DIR) /* a folder has its mode only when all is done */
+		return left == &item->made || now->mode == left->mode;
+	if (node_is_same(now, left))
 		return true;
-	return node_is_unmoved(now, &item->left) && now->type == NODE_FILE &&
-	       has_applied_content(txn, i);
+	return node_is_unmoved(now, left) &&
+	       (now->type != NODE_FILE || has_applied_content(txn, i));
 }
 
 static size_t find_item(const struct txn *txn, unsigned root, const char *path)
@@ -82,8 +82,7 @@ static size_t find_item(const struct txn *txn, unsigned root, const char *path)
 
 static bool made_folder(const struct txn_item *item)
 {
-	return item->made.type == NODE_DIR &&
-	       (item->action == TXN_PUT || item->action == TXN_SWAP);
+	return item->made.type == NODE_DIR && (item->action == TXN_PUT || item->action == TXN_SWAP);
 }
 
 /* A folder that was made can go when nothing but what was applied is in it. 1, 0 or
@@ -231,12 +230,9 @@ static int undo(struct txn *txn, struct apply_report *report, struct err *err)
 	return r;
 }
 
-/* Opens the txn ID and its stage, both locked. */
-int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
-	      struct stage **ret_stage, struct err *err);
-
-int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
-	      struct stage **ret_stage, struct err *err)
+/* The txn ID and its stage, both locked. */
+static int open_both(const char *state_dir, const char *id, struct txn **ret_txn,
+		     struct stage **ret_stage, struct err *err)
 {
 	_cleanup_(stage_freep) struct stage *stage = NULL;
 	_cleanup_(txn_freep) struct txn *txn = NULL;
@@ -268,25 +264,26 @@ int undo_open(const char *state_dir, const char *id, struct txn **ret_txn,
 int stage_undo(const char *state_dir, const char *id, const struct apply_progress *progress,
 	       struct apply_report **ret, struct err *err)
 {
-	_cleanup_(apply_report_freep) struct apply_report *report = calloc(1, sizeof(*report));
+	_cleanup_(apply_report_freep) struct apply_report *report = NULL;
 	_cleanup_(stage_freep) struct stage *stage = NULL;
 	_cleanup_(txn_freep) struct txn *txn = NULL;
 	char last[32] = "";
 	int r = 0;
 
-	(void)progress;
-	if (!report)
-		return err_oom(err);
+	(void)progress; /* renames only: it is quick */
 	if (!id) {
 		r = find_last(state_dir, last, err);
 		id = last;
 	}
 	if (r == 0)
-		r = undo_open(state_dir, id, &txn, &stage, err);
+		r = open_both(state_dir, id, &txn, &stage, err);
 	if (r < 0)
 		return r;
 	if (txn->state != TXN_DONE)
 		return err_set(err, ERR_USAGE, -EINVAL, "%s was taken back already", id);
+	report = calloc(1, sizeof(*report));
+	if (!report)
+		return err_oom(err);
 	r = undo(txn, report, err);
 	if (r == 0)
 		*ret = take_ptr(report);

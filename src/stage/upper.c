@@ -195,14 +195,26 @@ static int visit_rest(struct walk *w, const struct frame *frame, int fd, const s
 	return r;
 }
 
+static bool is_replaced(int fd)
+{
+	return fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP;
+}
+
+/* A folder of the base that was there a moment ago. What was seen so far and what is
+ * seen now may never have been there together. */
+static int base_moved(struct walk *w, const char *path)
+{
+	return err_set(w->err, ERR_SYSTEM, -EAGAIN, "%s changed while it was looked at", path);
+}
+
 static int visit_gone_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int fd =
-		path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int fd = path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY,
+						       0);
 	struct node node = {.type = NODE_DIR};
 
-	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
-		return 0; /* replaced meanwhile: apply will see that */
+	if (is_replaced(fd))
+		return base_moved(w, frame->path);
 	if (fd == -EACCES)
 		return tell_gone(w, frame, frame->path, &node, true);
 	if (fd < 0)
@@ -243,8 +255,8 @@ static int cover(struct walk *w, const struct upper_entry *entry, unsigned depth
 
 static int read_mark(struct walk *w, const char *path)
 {
-	_cleanup_(fd_closep) int fd =
-		relaxed_open(w->relaxed, w->upper, path, O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_closep) int fd = relaxed_open(w->relaxed, w->upper, path,
+						   O_RDONLY | O_DIRECTORY);
 
 	if (fd == -ENOTDIR || fd == -ELOOP)
 		return -ENOENT;
@@ -292,8 +304,8 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 
 static int visit_dir(struct walk *w, const struct frame *frame)
 {
-	_cleanup_(fd_closep) int upper =
-		relaxed_open(w->relaxed, w->upper, frame->path, O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_closep) int upper = relaxed_open(w->relaxed, w->upper, frame->path,
+						      O_RDONLY | O_DIRECTORY);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(fd_closep) int base = -1;
 	int mark, r;
@@ -312,7 +324,9 @@ static int visit_dir(struct walk *w, const struct frame *frame)
 		if (base == -EACCES)
 			base = path_open_nolink(w->base, *frame->path ? frame->path : ".",
 						O_PATH | O_DIRECTORY, 0);
-		if (base < 0 && base != -ENOENT && base != -ENOTDIR && base != -ELOOP)
+		if (is_replaced(base))
+			return base_moved(w, frame->path);
+		if (base < 0)
 			return err_sys(w->err, base, "list %s", frame->path);
 	}
 	r = dir_names(upper, &names);
@@ -347,9 +361,12 @@ static int run(struct walk *w)
 static int visit_root(struct walk *w)
 {
 	_cleanup_(node_release) struct node un = {0}, bn = {0};
-	struct upper_entry entry = {
-		.path = "", .upper = &un, .base = &bn, .upper_dir = w->upper, .base_dir = w->base,
-		.name = ""};
+	struct upper_entry entry = {.path = "",
+				    .upper = &un,
+				    .base = &bn,
+				    .upper_dir = w->upper,
+				    .base_dir = w->base,
+				    .name = ""};
 	int r = node_read(w->upper, "", &un);
 
 	if (r == 0)

@@ -41,9 +41,9 @@ struct upper_entry {
 struct upper_gone {
 	const char *path;
 	const struct node *base;
-	const char *by;               /* the entry's path */
-	const struct node *by_node;   /* and itself, without a target */
-	bool is_unreadable;           /* a folder: what is below is not known */
+	const char *by;             /* the entry's path */
+	const struct node *by_node; /* and itself, without a target */
+	bool is_unreadable;         /* a folder: what is below is not known */
 };
 
 struct upper_visitor {
@@ -53,7 +53,8 @@ struct upper_visitor {
 	void *data;
 };
 
-/* An answer below 0 of a visitor ends the walk and is returned. -E2BIG: too much. */
+/* An answer below 0 of a visitor ends the walk and is returned. -E2BIG: too much.
+ * -EAGAIN: the base changed on the way; what was seen is worth nothing. */
 int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct relaxed *relaxed,
 	       struct err *err);
 

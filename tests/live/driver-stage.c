@@ -44,8 +44,8 @@ static void print_path(unsigned root, const char *path, const char *more)
 
 static int print_report(const struct apply_report *report)
 {
-	static const char *const names[] = {"done",        "merged",  "dropped", "protected", "conflict",
-					    "unsupported", "changed", "held"};
+	static const char *const names[] = {"done",     "merged",      "dropped", "protected",
+					    "conflict", "unsupported", "changed", "held"};
 
 	if (report->id[0])
 		printf("id %s\n", report->id);

@@ -14,7 +14,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 from stages import view, differences, without_links
 
-DRIVER = TOP / 'build/glibc/tests/live/driver-stage'
+DRIVER = pathlib.Path(os.environ.get('PALE_DRIVER', TOP / 'build/glibc/tests/live/driver-stage'))
 FULL = os.environ.get('PALE_SWEEP') == 'full'
 SAMPLE = int(os.environ.get('PALE_SAMPLE', '60'))
 ERRORS = {

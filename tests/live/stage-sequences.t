@@ -14,7 +14,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 from stages import *
 
-DRIVER = TOP / 'build/glibc/tests/live/driver-stage'
+DRIVER = pathlib.Path(os.environ.get('PALE_DRIVER', TOP / 'build/glibc/tests/live/driver-stage'))
 COUNT = int(os.environ.get('PALE_SEQUENCES', '200'))
 FIRST = int(os.environ.get('PALE_SEED', '0'))
 
@@ -31,13 +31,13 @@ def equal(a, b, what, names):
 class Trial:
     """One base, its copy and its stage."""
 
-    def __init__(self, p, inside, seed):
+    def __init__(self, p, inside, seed, tree=None):
         self.p, self.inside, self.maker = p, inside, Maker(seed)
         self.top = p.mkdir(p.base / 'seq' / str(seed))
         self.base, self.copy, self.merged = (p.mkdir(self.top / n) for n in ('base', 'copy', 'merged'))
         self.state = self.top / 'state'
         p.mkdir(self.state, 0o700)
-        ops = self.maker.tree()
+        ops = self.maker.tree() if tree is None else tree
         for top in (self.base, self.copy):
             inside.do(top, ops)
         equal(inside.view(self.base), inside.view(self.copy), 'the bases', ('one', 'other'))
@@ -55,9 +55,9 @@ class Trial:
         if out.startswith('id '):
             self.drive('undo', stage=False)
 
-    def run(self):
+    def run(self, ops=None):
         """The command, both ways."""
-        ops = self.maker.ops()
+        ops = ops or self.maker.ops()
         time.sleep(0.012)
         self.drive('begin', 'run-1')
         time.sleep(0.012)
@@ -191,4 +191,73 @@ def case_sequences_SW05_SW07_SW08_SW11(p):
     ok(changed > COUNT // 2, p, f'{changed} of them left something staged')
 
 
-main(case_sequences_SW05_SW07_SW08_SW11, uids=(1000,))
+def op(kind, path, **more):
+    return {'op': kind, 'path': path, **more}
+
+
+def write(path, text='new\n'):
+    return op('write', path, text=text)
+
+
+# What the base has at X, and what is done there: the matrix of an overlay's commit.
+BASES = {
+    'nothing': [],
+    'a file': [write('X', 'old\n')],
+    'an empty file': [write('X', '')],
+    'a program': [write('X', 'old\n'), op('chmod', 'X', mode=0o755, dir_mode=0o755)],
+    'a closed file': [write('X', 'old\n'), op('chmod', 'X', mode=0, dir_mode=0o755)],
+    'a folder': [op('mkdir', 'X'), write('X/f', 'f\n'), op('mkdir', 'X/d'), write('X/d/g', 'g\n')],
+    'an empty folder': [op('mkdir', 'X')],
+    'a read-only folder': [op('mkdir', 'X'), write('X/f', 'f\n'), op('chmod', 'X', mode=0, dir_mode=0o555)],
+    'an empty unreadable folder': [op('mkdir', 'X'), op('chmod', 'X', mode=0, dir_mode=0)],
+    'a link to a file': [write('other', 'other\n'), op('symlink', 'X', to='other')],
+    'a link to a folder': [op('mkdir', 'dir'), write('dir/f', 'f\n'), op('symlink', 'X', to='dir')],
+    'a dangling link': [op('symlink', 'X', to='nowhere')],
+    'a fifo': [op('fifo', 'X')],
+}
+AWAY = [op('delete', 'X'), op('rmtree', 'X')]
+DEEDS = {
+    'write': [write('X')],
+    'append': [op('append', 'X', text='more\n')],
+    'truncate': [op('truncate', 'X', size=1)],
+    'chmod': [op('chmod', 'X', mode=0o640, dir_mode=0o700)],
+    'close': [op('chmod', 'X', mode=0, dir_mode=0)],
+    'touch': [op('utime', 'X')],
+    'attribute': [op('xattr', 'X')],
+    'delete': AWAY,
+    'by a file': AWAY + [write('X')],
+    'by an empty file': AWAY + [write('X', '')],
+    'by a folder': AWAY + [op('mkdir', 'X'), write('X/f', 'other\n'), op('mkdir', 'X/e')],
+    'by an empty folder': AWAY + [op('mkdir', 'X')],
+    'by a closed folder': AWAY + [op('mkdir', 'X'), write('X/f', 'x'), op('chmod', 'X', mode=0, dir_mode=0)],
+    'by a link': AWAY + [op('symlink', 'X', to='/etc/passwd')],
+    'by a fifo': AWAY + [op('fifo', 'X')],
+    'into': [write('X/new'), op('mkdir', 'X/more'), write('X/more/deep')],
+    'out of': [op('delete', 'X/f'), op('rmtree', 'X/d')],
+    'rename': [op('rename', 'X', to='Y')],
+    'rename over': [write('Z'), op('rename', 'Z', to='X')],
+    'link': [op('link', 'X', to='Y')],
+    'top': [op('topmode', 'X', mode=0o700)],
+}
+
+
+def case_every_change_on_every_base_SW05_SW11_SW27(p):
+    inside = Inside(p)
+    wrong, done = [], 0
+    for number, (base, deed) in enumerate((b, d) for b in BASES for d in DEEDS):
+        for name in ('X', 'new\nline -x')[number % 3 == 0:][:1]:
+            rename = lambda ops: [{k: v.replace('X', name) if k in ('path', 'to') else v for k, v in o.items()} for o in ops]
+            way = WAYS[number % 3 and 0 or (number // 3) % 4]
+            try:
+                trial = Trial(p, inside, 10**6 + number, rename(BASES[base]))
+                trial.run(rename(DEEDS[deed]))
+                getattr(trial, way)()
+                done += 1
+                trial.remove()
+            except (Wrong, RuntimeError) as e:
+                wrong.append(f'{deed} on {base}: {way}: {e}')
+    inside.close()
+    ok(not wrong, p, f'{done} of {len(BASES) * len(DEEDS)} pairs', '\n'.join(wrong))
+
+
+main(case_every_change_on_every_base_SW05_SW11_SW27, case_sequences_SW05_SW07_SW08_SW11, uids=(1000,))
