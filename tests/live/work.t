@@ -4,7 +4,8 @@
 
 Each item is a small project and a shell line. It is done on the host and then,
 from a fresh copy at the same path, inside with the default preset: the exit
-status and the output must be the same. Tools that are large and not everywhere
+status and the output must be the same. Builds are done once more with --staged:
+the host's tree stays as it was, and after an apply it is as built there. Tools that are large and not everywhere
 are left out where they are missing, and no demand of PALE_MUST_WORK.
 """
 import sys
@@ -13,6 +14,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
 CASES = []
+STAGED = ('autotools', 'cmake', 'make in parallel', 'npm', 'python venv', 'git', 'archives', 'rsync')
 MAIN_C = '#include <stdio.h>\nint main(void) { puts("hello"); return 0; }\n'
 
 
@@ -45,6 +47,28 @@ def compare(p, line, files, want, env, todo=None, timeout=120):
        f'{host}\n{inside}\n{host.err.decode(errors="replace")[-1500:]}\n{inside.err.decode(errors="replace")[-1500:]}', todo)
 
 
+def tree_names(place):
+    """Names and kinds: builds give no two files of the same content or time."""
+    return sorted((re.sub('[0-9a-f]{40}', 'ID', os.path.relpath(os.path.join(d, n), place)), stat.S_IFMT(os.lstat(os.path.join(d, n)).st_mode))
+                  for d, dirs, files in os.walk(place) for n in dirs + files if '.git/objects/' not in d + '/')
+
+
+def compare_staged(p, line, files, env, timeout=120):
+    full = 'cd project || exit 99\n' + line
+    place = fresh(p, files)
+    host = p.host_sh(full, env=env, timeout=timeout)
+    built = tree_names(place)
+    fresh(p, files)
+    before = digest(p.ws)
+    inside = p.pale('--staged', '--', 'sh', '-c', 'echo BOOTED; ' + full, 'sh', env=env, timeout=timeout)
+    ok(inside.booted and (inside.code, inside.out) == (host.code, host.out), p, 'and the same staged', f'{host}\n{inside}')
+    ok(digest(p.ws) == before, p, 'which leaves the host as it was')
+    r = p.verb('apply', '--include-protected', 'project', env=env, timeout=timeout)
+    ok(r.code == 0 and tree_names(place) == built, p, 'and becomes it when it is applied',
+       f'{r}\n{set(tree_names(place)) ^ set(built)}')
+    p.verb('discard', '--all', env=env)
+
+
 def work(name, line, want, files=None, needs='', optional='', env=None, todo=None):
     """An item. NEEDS are tools that tools/deps brings; OPTIONAL ones may be missing. TODO
     says of a person why it does not work for him yet."""
@@ -57,6 +81,8 @@ def work(name, line, want, files=None, needs='', optional='', env=None, todo=Non
         if missing:
             return skip(p, f'no {missing}')
         compare(p, line, files or {}, want if isinstance(want, bytes) else want.encode(), e, todo and todo(p))
+        if name in STAGED and not ENGINE:
+            compare_staged(p, line, files or {}, e)
     case.__name__ = 'case_' + name.replace(' ', '_')
     CASES.append(case)
 
