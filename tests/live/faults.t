@@ -160,14 +160,16 @@ class Trial:
             rest = re.sub(r'^ *<\.\.\. \w+ resumed>', lambda _: begin.pop(pid, ''), rest).strip()
             # who is there between bubblewrap and pale's second coming is bubblewrap's
             whose.setdefault(pid, 'bwrap' if 'bwrap' in whose.values() and not inner else 'ours')
-            program = re.match(r'execve\("([^"]*)".*= 0$', rest)
-            lines.append((pid, whose[pid], rest))
-            if program and program[1].endswith('/bwrap'):
+            # one that cannot be traced in full, which is the warden's child, shows no name
+            program = re.match(r'execve\((?:"([^"]*)")?.*= 0$', rest)
+            name = program and program[1] or ''
+            if name.endswith('/bwrap'):
                 whose[pid] = 'bwrap'
-            elif program and program[1].startswith('/proc/self/fd/'):
+            elif name.startswith('/proc/self/fd/'):
                 whose[pid], inner = 'ours', True
-            elif program and len(lines) > 1:  # the first one is pale
+            elif program and lines:  # the first one is pale
                 whose[pid] = 'command'
+            lines.append((pid, whose[pid], rest))
         return lines
 
     def hits(self):
