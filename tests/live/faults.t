@@ -83,8 +83,6 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
     (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
-    (INSIDE + r'read\(\d+, 0x\w+, 128\)', 'signals that woke the warden, which looks at its children anyway'),
-    (INSIDE + r'sendto\(3, "\\2', 'the report of an end is lost, and the end is seen'),
     (r'stat\("/usr/bin/bwrap"', 'there may be another one in /bin'),
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
