@@ -84,8 +84,6 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
     (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
-    (INSIDE + r'read\(\d+, 0x\w+, 128\)', 'signals that woke the warden, which looks at its children anyway'),
-    (INSIDE + r'sendto\(3, "\\2', 'the report of an end is lost, and the end is seen'),
     (r'stat\("/usr/bin/bwrap"', 'there may be another one in /bin'),
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
@@ -161,14 +159,16 @@ class Trial:
             rest = re.sub(r'^ *<\.\.\. \w+ resumed>', lambda _: begin.pop(pid, ''), rest).strip()
             # who is there between bubblewrap and pale's second coming is bubblewrap's
             whose.setdefault(pid, 'bwrap' if 'bwrap' in whose.values() and not inner else 'ours')
-            program = re.match(r'execve\("([^"]*)".*= 0$', rest)
-            lines.append((pid, whose[pid], rest))
-            if program and program[1].endswith('/bwrap'):
+            # one that cannot be traced in full, which is the warden's child, shows no name
+            program = re.match(r'execve\((?:"([^"]*)")?.*= 0$', rest)
+            name = program and program[1] or ''
+            if name.endswith('/bwrap'):
                 whose[pid] = 'bwrap'
-            elif program and program[1].startswith('/proc/self/fd/'):
+            elif name.startswith('/proc/self/fd/'):
                 whose[pid], inner = 'ours', True
-            elif program and len(lines) > 1:  # the first one is pale
+            elif program and lines:  # the first one is pale
                 whose[pid] = 'command'
+            lines.append((pid, whose[pid], rest))
         return lines
 
     def hits(self):
