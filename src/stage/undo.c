@@ -118,6 +118,9 @@ static int judge(struct txn *txn, struct err *err)
 		if (txn->is_discard || (item->action == TXN_NONE && item->staged.type != NODE_DIR))
 			continue;
 		r = look(txn, item, &now);
+		/* In a folder that closed itself: looked at again once it is open. */
+		if (r == -EACCES)
+			continue;
 		item->stays = r == 0 && !is_as_left(txn, i - 1, &now);
 		if (r == 0 && !item->stays && made_folder(item)) {
 			r = can_go(txn, item);
