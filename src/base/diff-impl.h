@@ -6,6 +6,7 @@
 struct diff_side {
 	const struct diff_lines *lines;
 	uint32_t *classes; /* per line; equal lines of both sides have equal ones */
+	bool *flags;       /* owns changed */
 	bool *changed;     /* per line; [-1] and [count] can be read and stay false */
 };
 

@@ -30,6 +30,7 @@ struct search {
 	struct rest old, new;
 	/* By diagonal (old - new): how far along the old side the paths came. */
 	int32_t *forward, *backward;
+	int32_t *reach; /* owns both */
 	int32_t limit;
 	uint64_t work;
 };
@@ -295,18 +296,19 @@ static void search_release(struct search *s)
 	free(s->old.lines);
 	free(s->new.classes);
 	free(s->new.lines);
+	free(s->reach);
 }
 
 static int search_rest(struct search *s)
 {
 	size_t diagonals = (size_t)s->old.len + (size_t)s->new.len + 3;
-	_cleanup_(freep) int32_t *reach = malloc(2 * diagonals * sizeof(*reach));
 	size_t limit = rough_root(diagonals);
 
-	if (!reach)
+	s->reach = malloc(2 * diagonals * sizeof(*s->reach));
+	if (!s->reach)
 		return -ENOMEM;
 	/* Diagonals go from -new.len - 1 to old.len + 1. */
-	s->forward = reach + s->new.len + 1;
+	s->forward = s->reach + s->new.len + 1;
 	s->backward = s->forward + diagonals;
 	s->limit = (int32_t)(limit > LIMIT_MIN ? limit : LIMIT_MIN);
 	search_box(s, (struct box){.old_to = s->old.len, .new_to = s->new.len});

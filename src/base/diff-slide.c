@@ -78,26 +78,41 @@ static bool has_opposite(const struct slider *s)
 	return s->opposite.end > s->opposite.start;
 }
 
-/* How bad it is to begin or end a run before line I: deep in a block is bad, before
- * a blank line rather than behind it is a little bad. */
+#define BLANK SIZE_MAX
+
+/* Columns of white space before the first letter of a line, or BLANK. */
+static size_t indent_of(const struct diff_lines *lines, size_t i)
+{
+	const char *text = diff_line(lines, i);
+	size_t len = diff_span(lines, i, 1), indent = 0;
+
+	for (size_t n = 0; n < len && indent < 200; n++) {
+		if (text[n] == ' ')
+			indent++;
+		else if (text[n] == '\t')
+			indent += 8 - indent % 8;
+		else if (text[n] != '\r' && text[n] != '\n')
+			return indent;
+	}
+	return indent < 200 ? BLANK : 200;
+}
+
+/* How bad it is to begin or end a run before line I: deep in a block is bad, at
+ * the end of one a little, so is before a blank line rather than behind it. */
 static size_t badness(const struct diff_lines *lines, size_t i)
 {
-	size_t blank = 0;
+	size_t indent = BLANK, blank = 0, above = i > 0 ? indent_of(lines, i - 1) : BLANK;
 
-	for (; i < lines->count && blank < 20; i++, blank++) {
-		const char *text = diff_line(lines, i);
-		size_t len = diff_span(lines, i, 1), indent = 0;
-
-		for (size_t n = 0; n < len; n++) {
-			if (text[n] == ' ')
-				indent++;
-			else if (text[n] == '\t')
-				indent += 8 - indent % 8;
-			else if (text[n] != '\r' && text[n] != '\n')
-				return 4 * (indent < 200 ? indent : 200) + 2 * (blank > 0);
-		}
+	for (; i + blank < lines->count && blank < 20; blank++) {
+		indent = indent_of(lines, i + blank);
+		if (indent != BLANK)
+			break;
 	}
-	return 2 * (blank > 0);
+	if (indent == BLANK)
+		indent = 0;
+	if (blank > 0)
+		return 4 * indent + 2;
+	return 4 * indent + (i < lines->count && above != BLANK && above > indent ? 3 : 0);
 }
 
 /* Where the run, now as far down as it goes, should end; not above HIGHEST. */

@@ -124,12 +124,12 @@ static uint32_t intern(struct interner *in, const char *text, size_t len)
 static int classify(struct interner *in, struct diff_side *side)
 {
 	const struct diff_lines *lines = side->lines;
-	bool *flags = calloc(lines->count + 2, sizeof(*flags));
 
-	side->changed = flags ? flags + 1 : NULL;
+	side->flags = calloc(lines->count + 2, sizeof(*side->flags));
 	side->classes = malloc((lines->count + 1) * sizeof(*side->classes));
-	if (!side->changed || !side->classes)
+	if (!side->flags || !side->classes)
 		return -ENOMEM;
+	side->changed = side->flags + 1;
 	for (size_t i = 0; i < lines->count; i++)
 		side->classes[i] = intern(in, diff_line(lines, i), diff_span(lines, i, 1));
 	return 0;
@@ -137,8 +137,7 @@ static int classify(struct interner *in, struct diff_side *side)
 
 static void side_release(struct diff_side *side)
 {
-	if (side->changed)
-		free(side->changed - 1);
+	free(side->flags);
 	free(side->classes);
 }
 

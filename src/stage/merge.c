@@ -126,12 +126,19 @@ static int write_lines(const struct diff_lines *lines, size_t from, size_t count
 	return str_append_bytes(out, diff_line(lines, from), diff_span(lines, from, count));
 }
 
-/* Markers end as the lines around them do. */
-static const char *line_end(const struct diff_lines *lines)
+/* Markers end as the first line of all does. */
+static const char *line_end(const struct merge *m)
 {
-	size_t len = lines->count ? diff_span(lines, 0, 1) : 0;
+	const struct diff_lines *const texts[] = {&m->ours.new, &m->ours.old, &m->theirs.new};
 
-	return len >= 2 && memcmp(diff_line(lines, 0) + len - 2, "\r\n", 2) == 0 ? "\r\n" : "\n";
+	for (size_t i = 0; i < array_len(texts); i++) {
+		size_t len = texts[i]->count ? diff_span(texts[i], 0, 1) : 0;
+		const char *end = len ? texts[i]->data + len : NULL;
+
+		if (len >= 1 && end[-1] == '\n')
+			return len >= 2 && end[-2] == '\r' ? "\r\n" : "\n";
+	}
+	return "\n";
 }
 
 /* MARK seven times, on a line of its own. */
@@ -152,7 +159,7 @@ static int write_conflict(const struct merge *m, const struct merge_region *c,
 			  const struct merge_names *names, struct str *out)
 {
 	const struct diff_lines *base = &m->ours.old;
-	const char *end = line_end(m->ours.new.count ? &m->ours.new : base);
+	const char *end = line_end(m);
 	int r = write_marker('<', names->ours, end, out);
 
 	if (r == 0)

@@ -12,7 +12,7 @@ int patch_deflate_zlib(const void *data, size_t len, struct str *out)
 	uLongf n = compressBound(len);
 	_cleanup_(freep) Bytef *packed = malloc(n);
 
-	if (!packed || compress2(packed, &n, data, len, Z_BEST_COMPRESSION) != Z_OK)
+	if (!packed || compress2(packed, &n, data, len, Z_DEFAULT_COMPRESSION) != Z_OK)
 		return -ENOMEM;
 	return str_append_bytes(out, packed, n);
 }

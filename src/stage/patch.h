@@ -62,7 +62,7 @@ int patch_write(struct str *out, const struct patch_side *old, const struct patc
 /* The same for a terminal: what could deceive is escaped, and COLOUR is as asked. */
 int patch_write_shown(struct str *out, const struct patch_side *old, const struct patch_side *new,
 		      const struct patch_options *options, bool colour);
-/* The lines of one hunk, its "@@" line first; SPLIT ones are fine. */
+/* The lines of one hunk, its "@@" line first. */
 int patch_walk_hunk(const struct diff *d, const struct diff_hunk *hunk, patch_line_fn *line,
 		    void *data);
 /* A line function for the two above: DATA is a struct patch_shown. */
@@ -72,8 +72,9 @@ struct patch_shown {
 };
 int patch_show_line(void *data, enum patch_line kind, const char *text, size_t len);
 
-/* The old text with only the hunks in it that CHOSEN[i] names: all give the new
- * text, none the old. HUNKS are of diff_hunks(), some of them split or not. */
+/* Append the old text with those hunks in it for which CHOSEN[i] is true: all give
+ * the new text, none the old. HUNKS are in order, as diff_hunks() made them or with
+ * some replaced by the parts that diff_hunk_split() made of them. */
 int patch_apply_hunks(const struct diff *d, const struct diff_hunk *hunks, size_t n,
 		      const bool *chosen, struct str *out);
 

@@ -176,7 +176,7 @@ int main(void)
 
 		printf("%d %ld %zu\n", r, (long)((clock() - begin) * 1000000 / CLOCKS_PER_SEC),
 		       out.len);
-		fwrite(out.data, 1, out.len, stdout);
+		fwrite(str_text(&out), 1, out.len, stdout);
 		fflush(stdout);
 		for (size_t i = 0; i < q.n; i++)
 			free(q.blobs[i].data);

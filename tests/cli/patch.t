@@ -232,6 +232,10 @@ def same_as_git(driver, top):
     wrong = [pair for pair in zip(want, got) if pair[0] != pair[1]]
     ok(len(want) > 150 and want == got, f"{len(want)} headers are what git writes",
        f"{len(want)} and {len(got)}\n{wrong[:2]!r}")
+    git(["--git-dir=../bare", "read-tree", trees[0]], tree)
+    r = git(["--git-dir=../bare", "apply", "--cached", "--whitespace=nowarn"], tree, ours)
+    eq((r.returncode, git(["--git-dir=../bare", "write-tree"], tree).stdout.decode().strip()),
+       (0, trees[1]), "applied to the index of a repository, it is the new tree")
 
 
 def choices(driver):
