@@ -280,8 +280,9 @@ int current_spec_read(struct spec *ret, struct err *err)
 {
 	_cleanup_(user_release) struct user user = {0};
 	int r = user_probe(&user, err);
+	bool staged;
 
-	return r < 0 ? r : outer_read(&user, ret, err);
+	return r < 0 ? r : outer_read(&user, ret, &staged, err);
 }
 
 int pale_spec_current(struct pale_spec **ret_spec, struct pale_error *error)

@@ -7,16 +7,19 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "api/run-stage.h"
 #include "backend/local.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "config/caches.h"
+#include "config/state-dir.h"
 #include "plan/host.h"
 #include "policy/lattice.h"
 #include "policy/outer.h"
 #include "policy/trust.h"
+#include "stage/stage.h"
 
 /* Sorts by time: milliseconds, then chance. */
 static int make_id(struct run *run, struct err *err)
@@ -148,6 +151,7 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 	host.no_idmap = run->no_idmap;
 	host.outer = run->has_outer ? &run->outer : NULL;
 	host.outer_path = run->has_outer ? outer_path() : NULL;
+	host.outer_staged = run->outer_staged;
 
 	if (r == 0 && without) {
 		const char *bwrap = local_find_bwrap(NULL);
@@ -173,7 +177,7 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 static int apply_outer(struct run *run, struct err *err)
 {
 	struct spec meet;
-	int r = outer_read(&run->context.user, &run->outer, err);
+	int r = outer_read(&run->context.user, &run->outer, &run->outer_staged, err);
 
 	if (r == -ENOENT)
 		return 0;
@@ -193,6 +197,7 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 	struct strv argv = {0};
 	int r;
 
+	clock_gettime(CLOCK_REALTIME, &run->t0);
 	r = make_id(run, err);
 	if (r == 0)
 		r = context_load(request->workspace, &run->context, err);
@@ -265,13 +270,38 @@ static int attempt(struct run *run, const struct run_request *request, struct er
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
 			    run->plan->gid, err);
 
-	return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
+	if (r < 0 || !run_is_staged(run))
+		return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
+	r = run_stage_begin(run, err);
+	if (r == 0)
+		r = local_run(run->plan, &request->stdio, &run->result, err);
+	(void)run_stage_end(run, r == 0, &run->staged.err);
+	return r;
+}
+
+/* The user's state must be there when the plan is made, so that it is hidden. */
+static int make_state(struct run *run, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = -ENOENT;
+
+	if (!run_is_staged(run))
+		return 0;
+	fd = state_dir_open(&run->context.workspace, false, err);
+	if (fd != -ENOENT)
+		return fd < 0 ? fd : 0;
+	fd = state_dir_open(&run->context.workspace, true, err);
+	return fd < 0 ? fd : plan_again(run, false, err);
 }
 
 int run_execute(struct run *run, const struct run_request *request, struct err *err)
 {
 	struct err why;
-	int r = attempt(run, request, err);
+	int r = run_recover(run, err);
+
+	if (r == 0)
+		r = make_state(run, err);
+	if (r == 0)
+		r = attempt(run, request, err);
 
 	if (r < 0 && err->code == ERR_NO_IDMAP && !run->no_idmap) {
 		run->no_idmap = true;
@@ -291,6 +321,7 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 
 void run_release(struct run *run)
 {
+	stage_free(run->stage);
 	plan_free(run->plan);
 	events_release(&run->result.events);
 	resolved_release(&run->resolved);
@@ -357,6 +388,22 @@ static void error_json(const struct err *err, struct json *json)
 	json_end_object(json);
 }
 
+static void stage_json(const struct run *run, struct json *json)
+{
+	if (!run->plan || !run->plan->stage) {
+		json_add_null(json, "stage");
+		return;
+	}
+	json_begin_object(json, "stage");
+	json_add_string(json, "name", run->plan->stage);
+	if (run->staged.is_known)
+		json_add_uint(json, "changes", run->staged.changes);
+	else
+		json_add_null(json, "changes");
+	json_add_string(json, "error", run->staged.err.message[0] ? run->staged.err.message : NULL);
+	json_end_object(json);
+}
+
 void run_json(const struct run *run, const struct err *err, struct json *json)
 {
 	json_begin_object(json, NULL);
@@ -377,6 +424,6 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	}
 	events_json(&run->result.events, json);
 	json_add_null(json, "violations"); /* nobody looks yet: not the same as none */
-	json_add_null(json, "stage");
+	stage_json(run, json);
 	json_end_object(json);
 }

@@ -4,25 +4,42 @@
  * result.
  */
 #pragma once
+#include <time.h>
+
 #include "api/context.h"
+#include "base/err.h"
 #include "base/fd.h"
 #include "plan/plan.h"
+#include "plan/staging.h"
 #include "policy/resolve.h"
 #include "result/result.h"
+#include "stage/apply.h"
 
-struct err;
 struct json;
+struct stage;
 
 struct run {
 	struct context context;
 	struct resolved resolved;
 	struct spec outer; /* of the sandbox that we are in, if has_outer */
 	bool has_outer;
+	bool outer_staged;
 	bool no_idmap; /* found out by trying */
 	struct plan *plan;
 	char id[32];
 	char *command; /* the registered name, or NULL */
 	struct result result;
+	struct recover_report recovered;
+	struct timespec t0;  /* when it began, by the clock of files */
+	struct stage *stage; /* while a staged run goes on */
+	struct staging staging;
+	unsigned stage_roots[STAGING_MAX]; /* their numbers there, for each of staging's */
+	dev_t base_devs[STAGING_MAX];      /* what they are laid over */
+	struct run_staged {
+		bool is_known;
+		uint64_t changes; /* in the whole stage */
+		struct err err;   /* what could not be recorded of them */
+	} staged;
 };
 
 struct run_request {

@@ -37,6 +37,8 @@ static const struct opt run_opts[] = {
 	 OPT_ENGINE, NULL},
 	{"staged", 0, NULL, "stage writes for review", OPT_STAGED, NULL},
 	{"direct", 0, NULL, "write to the workspace directly", OPT_DIRECT, NULL},
+	{"stage", 0, "NAME", "stage them in this one, not in the workspace's current stage",
+	 OPT_STAGE, NULL},
 	{"explain", 0, NULL, "print the plan and execute nothing", OPT_EXPLAIN, NULL},
 	{"json", 'j', NULL, "print the result as JSON; the command's output goes to standard error",
 	 OPT_JSON, NULL},

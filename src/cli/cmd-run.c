@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include "base/size.h"
 #include "cli/common.h"
 #include "config/load.h"
+#include "stage/stage.h"
 
 enum { SHELLS_MAX = 65536 };
 
@@ -83,6 +85,9 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		return 0;
 	case OPT_DIRECT:
 		ask->mode = "direct";
+		return 0;
+	case OPT_STAGE:
+		ask->stage = value;
 		return 0;
 	case OPT_EXPLAIN:
 		args->explain = true;
@@ -218,9 +223,29 @@ static int take_descriptors(struct run_args *args, struct err *err)
 	return 0;
 }
 
+/* A stage by name is wish enough. */
+static int check_stage(struct ask *ask, struct err *err)
+{
+	if (!ask->stage)
+		return 0;
+	if (str_eq(ask->mode, "direct"))
+		return err_set(err, ERR_USAGE, -EINVAL, "--stage and --direct exclude each other");
+	if (!stage_name_is_valid(ask->stage))
+		return err_hint(err,
+				err_set(err, ERR_USAGE, -EINVAL, "--stage: \"%.100s\" is no name",
+					ask->stage),
+				"letters, digits, '.', '_' and '-', at most %d, no dot in front",
+				STAGE_NAME_MAX);
+	ask->mode = "staged";
+	return 0;
+}
+
 static int prepare(struct run *run, struct run_args *args, struct err *err)
 {
-	int r = take_descriptors(args, err);
+	int r = check_stage(&args->request.ask, err);
+
+	if (r == 0)
+		r = take_descriptors(args, err);
 
 	if (r == 0)
 		r = open_result_dir(args, err);
@@ -373,6 +398,29 @@ static void explain_end(const struct run *run)
 	}
 }
 
+static void report_recovered(const struct recover_report *recovered)
+{
+	bool back = recovered->outcome == RECOVER_TAKEN_BACK;
+
+	if (back || recovered->outcome == RECOVER_FINISHED)
+		fprintf(stderr, "pale: an interrupted %s (%s) was %s\n", recovered->what,
+			recovered->id, back ? "taken back" : "carried to its end");
+}
+
+/* What waits, and what to do about it. */
+static void report_stage(const struct run *run)
+{
+	const struct run_staged *staged = &run->staged;
+	bool current = str_eq(run->plan->stage, STAGE_DEFAULT);
+
+	if (staged->err.message[0])
+		report(&staged->err);
+	if (staged->is_known && staged->changes > 0)
+		fprintf(stderr, "%llu file%s staged: pale review%s%s\n",
+			(unsigned long long)staged->changes, staged->changes == 1 ? "" : "s",
+			current ? "" : " --stage ", current ? "" : run->plan->stage);
+}
+
 static int finish(const struct run *run, const struct run_args *args)
 {
 	int status = result_status(&run->result);
@@ -380,6 +428,8 @@ static int finish(const struct run *run, const struct run_args *args)
 	if (!is_quiet(args)) {
 		explain_end(run);
 		report_events(&run->result.events);
+		report_recovered(&run->recovered);
+		report_stage(run);
 	}
 	/* A result that could not be delivered is no success. */
 	if (deliver(run, NULL, args) != 0 && status == 0)

@@ -19,6 +19,7 @@
 #include "engine/cgroup.h"
 #include "engine/mount.h"
 #include "engine/net.h"
+#include "engine/staged.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "warden/allow.h"
@@ -30,11 +31,12 @@
 enum { CHANNEL = 3 };
 
 /* Keep 0, 1, 2 and the channel; whatever else the caller left open is gone. */
-static int keep_descriptors(int channel, const struct stdio *stdio, struct err *err)
+static int keep_descriptors(int channel, const struct stdio *stdio, const struct staging *staging,
+			    struct err *err)
 {
 	/* The given ones may be 0, 1 and 2 in another order: none is overwritten
 	 * before it was copied. */
-	int copies[3];
+	int copies[3], next;
 
 	for (int i = 0; i < 3; i++) {
 		copies[i] = stdio->fd[i] == i ? i : fcntl(stdio->fd[i], F_DUPFD_CLOEXEC, CHANNEL);
@@ -46,7 +48,10 @@ static int keep_descriptors(int channel, const struct stdio *stdio, struct err *
 			return err_sys(err, -errno, "pass descriptor %d", i);
 	if (channel != CHANNEL && dup3(channel, CHANNEL, O_CLOEXEC) < 0)
 		return err_sys(err, -errno, "keep the channel");
-	if (sys_close_range(CHANNEL + 1, ~0U, 0) < 0)
+	next = staged_keep(staging, CHANNEL + 1, err);
+	if (next < 0)
+		return next;
+	if (sys_close_range((unsigned)next, ~0U, 0) < 0)
 		return err_sys(err, -errno, "close inherited descriptors");
 	return 0;
 }
@@ -85,7 +90,8 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 	case OP_LIMIT_USERNS:
 		return limit_userns(b, err);
 	case OP_PIVOT:
-		return builder_pivot(b, err);
+		return b->staging && staged_report(b, CHANNEL, err) < 0 ? -EPIPE
+									: builder_pivot(b, err);
 	case OP_LOOPBACK:
 		return net_loopback_up(err);
 	case OP_HOSTNAME:
@@ -116,7 +122,7 @@ static int apply_all(const struct plan *plan, const struct pty *pty, struct land
 	/* From the /dev/pts that the command will see. */
 	if (r == 0 && !has_op(plan, OP_PIVOT))
 		r = pty_open(pty, CHANNEL, &job->terminal, err);
-	builder_init(&builder, userns_serves_mounts(plan) ? CHANNEL : -1);
+	builder_init(&builder, userns_serves_mounts(plan) ? CHANNEL : -1, plan->staging);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
@@ -177,6 +183,8 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 		r = userns_wait_opened(plan, CHANNEL, err);
 	if (r == 0)
 		r = die_with_parent(plan, err);
+	if (r == 0)
+		r = staged_wait(plan->staging, CHANNEL, err);
 	return r;
 }
 
@@ -194,7 +202,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 	};
 
 	if (cgroup_join(cgroup, &failed.err) < 0 ||
-	    keep_descriptors(channel, stdio, &failed.err) < 0) {
+	    keep_descriptors(channel, stdio, plan->staging, &failed.err) < 0) {
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}

@@ -13,30 +13,35 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "engine/mount-impl.h"
 #include "engine/target.h"
 #include "plan/plan.h"
 
 #define AUX_DIR  "nothing"
 #define AUX_FILE "nothing-file"
 
-void builder_init(struct builder *b, int channel)
+void builder_init(struct builder *b, int channel, const struct staging *staging)
 {
-	*b = (struct builder){.host = -1, .root = -1, .aux = -1, .parent = -1, .channel = channel};
+	*b = (struct builder){.host = -1,
+			      .root = -1,
+			      .aux = -1,
+			      .parent = -1,
+			      .channel = channel,
+			      .staging = staging};
 }
 
 static unsigned long long op_attrs(const struct op *op)
 {
 	unsigned long long attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 
-	if (op->flags & OP_RDONLY || op->kind == OP_OVERLAY)
+	if (op->flags & OP_RDONLY || op->kind == OP_OVERLAY || op->kind == OP_STAGED)
 		attrs |= MOUNT_ATTR_RDONLY;
 	if (op->flags & OP_NOEXEC)
 		attrs |= MOUNT_ATTR_NOEXEC;
 	return attrs;
 }
 
-/* Set attributes without losing those that the source is locked to. */
-static int set_attrs(int mount, unsigned long long attrs, int userns, unsigned flags)
+int mount_set_attrs(int mount, unsigned long long attrs, int userns, unsigned flags)
 {
 	/* Private: what is mounted on it must not appear on the host. */
 	struct mount_attr attr = {.attr_set = attrs, .propagation = SYS_MS_PRIVATE};
@@ -48,8 +53,7 @@ static int set_attrs(int mount, unsigned long long attrs, int userns, unsigned f
 	return sys_mount_setattr(mount, flags, &attr);
 }
 
-/* The plan was made for a certain file: its owner, its type, its place. */
-static int check_identity(int source, const struct op *op, struct err *err)
+int mount_check_identity(int source, const struct op *op, struct err *err)
 {
 	struct stat st;
 
@@ -65,6 +69,8 @@ static int check_identity(int source, const struct op *op, struct err *err)
 
 int mount_clone(int host, const struct op *op, int userns, struct err *err)
 {
+	/* An overlay does not look into what is mounted below its layers. */
+	unsigned recursive = op->kind == OP_STAGED ? 0 : SYS_AT_RECURSIVE;
 	_cleanup_(fd_closep) int source = -1;
 	_cleanup_(fd_closep) int mount = -1;
 	int r;
@@ -72,13 +78,13 @@ int mount_clone(int host, const struct op *op, int userns, struct err *err)
 	source = path_open_nolink(host, op->src + 1, O_PATH | O_NOFOLLOW, 0);
 	if (source < 0)
 		return err_sys(err, source, "open %s", op->src);
-	r = check_identity(source, op, err);
+	r = mount_check_identity(source, op, err);
 	if (r < 0)
 		return r;
-	mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | SYS_AT_RECURSIVE);
+	mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of %s", op->src);
-	r = set_attrs(mount, op_attrs(op), userns, SYS_AT_RECURSIVE);
+	r = mount_set_attrs(mount, op_attrs(op), userns, recursive);
 	if (r < 0 && userns >= 0) {
 		err_sys(err, r, "map the ids of %s", op->src);
 		if (r == -EINVAL || r == -EPERM || r == -EOPNOTSUPP)
@@ -90,9 +96,7 @@ int mount_clone(int host, const struct op *op, int userns, struct err *err)
 	return take_fd(mount);
 }
 
-/* The mount of OP's source, made by the parent if only it may. The caller owns
- * it. */
-static int source_mount(struct builder *b, const struct op *op, struct err *err)
+int mount_source(struct builder *b, const struct op *op, struct err *err)
 {
 	int r;
 
@@ -108,7 +112,7 @@ static int source_mount(struct builder *b, const struct op *op, struct err *err)
 	return b->prepared[b->prepared_next++];
 }
 
-static int attach(struct builder *b, int mount, const struct op *op, struct err *err)
+int mount_attach(struct builder *b, int mount, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int target = -1;
 	int r;
@@ -128,8 +132,8 @@ static int apply_bind(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int mount = -1;
 
-	mount = source_mount(b, op, err);
-	return mount < 0 ? mount : attach(b, mount, op, err);
+	mount = mount_source(b, op, err);
+	return mount < 0 ? mount : mount_attach(b, mount, op, err);
 }
 
 /* A new instance of filesystem TYPE; PARAMS are key/value pairs, a NULL value
@@ -202,7 +206,7 @@ static int apply_root_bind(struct builder *b, const struct op *op, struct err *e
 
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of /");
-	r = set_attrs(mount, op_attrs(op), -1, SYS_AT_RECURSIVE);
+	r = mount_set_attrs(mount, op_attrs(op), -1, SYS_AT_RECURSIVE);
 	if (r < 0)
 		return err_sys(err, r, "set the mount flags of /");
 	return become_root(b, mount, err);
@@ -212,7 +216,7 @@ static int apply_tmpfs(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int mount = new_tmpfs(b, op, err);
 
-	return mount < 0 ? mount : attach(b, mount, op, err);
+	return mount < 0 ? mount : mount_attach(b, mount, op, err);
 }
 
 /* The folder with what is mounted elsewhere: nothing at all, in two shapes. */
@@ -255,7 +259,7 @@ static int rebind(int at, int target, unsigned long long attrs, unsigned recursi
 
 	if (mount < 0)
 		return mount;
-	r = attrs ? set_attrs(mount, attrs, -1, recursive) : 0;
+	r = attrs ? mount_set_attrs(mount, attrs, -1, recursive) : 0;
 	return r < 0 ? r : sys_move_mount(mount, target);
 }
 
@@ -290,7 +294,7 @@ static int apply_readonly(struct builder *b, const struct op *op, struct err *er
 	int r;
 
 	if (strcmp(op->dst, "/") == 0) {
-		r = set_attrs(b->root, MOUNT_ATTR_RDONLY, -1, 0);
+		r = mount_set_attrs(b->root, MOUNT_ATTR_RDONLY, -1, 0);
 		return r < 0 ? err_sys(err, r, "make the root read-only") : 0;
 	}
 	fd = target_open(b, op->dst, TARGET_EXISTING, 0);
@@ -302,6 +306,26 @@ static int apply_readonly(struct builder *b, const struct op *op, struct err *er
 	return r < 0 ? err_sys(err, r, "make %s read-only", op->dst) : 0;
 }
 
+static int apply_writable(struct builder *b, const struct op *op, struct err *err)
+{
+	struct mount_attr attr = {.attr_clr = MOUNT_ATTR_RDONLY, .propagation = SYS_MS_PRIVATE};
+	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
+	_cleanup_(fd_closep) int mount = -1;
+	struct stat st;
+	int r;
+
+	if (fd >= 0 && (fstat(fd, &st) < 0 || S_ISLNK(st.st_mode)))
+		return err_sys(err, -ELOOP, "make %s writable", op->dst);
+	if (fd < 0)
+		return err_hint(err, err_sys(err, fd, "make %s writable", op->dst),
+				"the stage may have removed or replaced it: pale diff");
+	mount = sys_open_tree(fd, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | SYS_AT_RECURSIVE);
+	r = mount < 0 ? mount : sys_mount_setattr(mount, 0, &attr);
+	if (r == 0)
+		r = sys_move_mount(mount, fd);
+	return r < 0 ? err_sys(err, r, "make %s writable", op->dst) : 0;
+}
+
 static int apply_hide(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
@@ -310,6 +334,8 @@ static int apply_hide(struct builder *b, const struct op *op, struct err *err)
 	int r;
 
 	if (fd == -ENOENT && op->flags & OP_OPTIONAL)
+		return 0;
+	if ((fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP) && op->flags & OP_LOOSE)
 		return 0;
 	if (fd < 0)
 		return err_sys(err, fd, "hide %s", op->dst);
@@ -332,7 +358,7 @@ static int apply_proc(struct builder *b, const struct op *op, struct err *err)
 		return err_hint(err, mount,
 				"this host covers parts of its own /proc (a container does); "
 				"`--processes visible` works with the one that is there");
-	return mount < 0 ? mount : attach(b, mount, op, err);
+	return mount < 0 ? mount : mount_attach(b, mount, op, err);
 }
 
 /* The node's own mount: device nodes cannot be made in a user namespace. */
@@ -344,10 +370,11 @@ static int apply_device(struct builder *b, const struct op *op, struct err *err)
 	if (mount < 0)
 		return err_sys(err, mount, "copy the mount of %s", op->dst);
 	/* A device can be written on a read-only mount; its inode cannot. */
-	r = set_attrs(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1, 0);
+	r = mount_set_attrs(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1,
+			    0);
 	if (r < 0)
 		return err_sys(err, r, "set the mount flags of %s", op->dst);
-	return attach(b, mount, op, err);
+	return mount_attach(b, mount, op, err);
 }
 
 static int apply_devpts(struct builder *b, const struct op *op, struct err *err)
@@ -357,7 +384,7 @@ static int apply_devpts(struct builder *b, const struct op *op, struct err *err)
 	_cleanup_(fd_closep) int mount = new_fs("devpts", params,
 						MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err);
 
-	return mount < 0 ? mount : attach(b, mount, op, err);
+	return mount < 0 ? mount : mount_attach(b, mount, op, err);
 }
 
 /* The cgroup that was joined becomes the root of what can be seen of it. */
@@ -372,84 +399,7 @@ static int apply_cgroup_view(struct builder *b, const struct op *op, struct err 
 	mount = new_fs(op->src ? "cgroup" : "cgroup2", params,
 		       MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 		       err);
-	return mount < 0 ? mount : attach(b, mount, op, err);
-}
-
-/* fsconfig() takes 256 bytes of text; a descriptor's name is always short. */
-static int overlay_layer(int fs, const char *key, int layer, struct err *err)
-{
-	char path[64];
-	int r;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", layer);
-	r = sys_fsconfig(fs, FSCONFIG_SET_STRING, key, path);
-	return r < 0 ? err_sys(err, r, "overlay option %s", key) : 0;
-}
-
-static int aux_dir(struct builder *b, const char *name, struct err *err)
-{
-	int fd;
-
-	if (mkdirat(b->aux, name, 0755) < 0)
-		return err_sys(err, -errno, "make the overlay's folder %s", name);
-	fd = openat(b->aux, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? err_sys(err, -errno, "open the overlay's folder %s", name) : fd;
-}
-
-/* The lower layer must be attached in this namespace before it is used. */
-static int overlay_lower(struct builder *b, const struct op *op, struct err *err)
-{
-	_cleanup_(fd_closep) int point = aux_dir(b, "lower", err);
-	_cleanup_(fd_closep) int mount = -1;
-	int r;
-
-	if (point < 0)
-		return point;
-	mount = source_mount(b, op, err);
-	if (mount < 0)
-		return mount;
-	r = sys_move_mount(mount, point);
-	if (r < 0)
-		return err_sys(err, r, "attach the overlay's lower layer");
-	return take_fd(mount);
-}
-
-static int apply_overlay(struct builder *b, const struct op *op, struct err *err)
-{
-	_cleanup_(fd_closep) int lower = overlay_lower(b, op, err);
-	_cleanup_(fd_closep) int upper = -1;
-	_cleanup_(fd_closep) int work = -1;
-	_cleanup_(fd_closep) int fs = -1;
-	_cleanup_(fd_closep) int mount = -1;
-	int r;
-
-	if (lower < 0)
-		return lower;
-	upper = aux_dir(b, "upper", err);
-	if (upper < 0)
-		return upper;
-	work = aux_dir(b, "work", err);
-	if (work < 0)
-		return work;
-	fs = sys_fsopen("overlay");
-	if (fs < 0)
-		return err_sys(err, fs, "open filesystem overlay");
-	r = overlay_layer(fs, "lowerdir", lower, err);
-	if (r == 0)
-		r = overlay_layer(fs, "upperdir", upper, err);
-	if (r == 0)
-		r = overlay_layer(fs, "workdir", work, err);
-	if (r < 0)
-		return r;
-	r = sys_fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL);
-	if (r == 0)
-		r = sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL);
-	if (r < 0)
-		return err_sys(err, r, "create the throwaway overlay of %s", op->src);
-	mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-	if (mount < 0)
-		return err_sys(err, mount, "mount the throwaway overlay of %s", op->src);
-	return attach(b, mount, op, err);
+	return mount < 0 ? mount : mount_attach(b, mount, op, err);
 }
 
 typedef int apply_fn(struct builder *b, const struct op *op, struct err *err);
@@ -463,7 +413,9 @@ static apply_fn *const appliers[OP_KIND_COUNT_] = {
 	[OP_NOTE] = apply_note,
 	[OP_BIND] = apply_bind,
 	[OP_PRIVATE] = apply_private,
-	[OP_OVERLAY] = apply_overlay,
+	[OP_OVERLAY] = overlay_apply,
+	[OP_STAGED] = staged_apply,
+	[OP_WRITABLE] = apply_writable,
 	[OP_PIN] = apply_pin,
 	[OP_HIDE] = apply_hide,
 	[OP_PROC] = apply_proc,

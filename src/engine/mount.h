@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "engine/userns.h"
+#include "plan/staging.h"
 
 struct err;
 struct op;
@@ -29,7 +30,10 @@ struct builder {
 	int channel; /* where the mounts come from that only the parent may make; -1 */
 	int prepared[PREPARED_MAX]; /* … in the order of the plan, once received */
 	size_t prepared_len, prepared_next;
-	bool cgroupns; /* was made */
+	bool cgroupns;                 /* was made */
+	const struct staging *staging; /* for OP_STAGED; NULL: there are none */
+	int staged[STAGING_MAX];       /* the mounts of those that were applied */
+	size_t staged_len;
 	/* The folder that the last mount point was made in; see target.h. */
 	int parent;
 	const char *parent_path;
@@ -38,7 +42,7 @@ struct builder {
 };
 
 /* CHANNEL -1: we make every mount ourselves. */
-void builder_init(struct builder *b, int channel);
+void builder_init(struct builder *b, int channel, const struct staging *staging);
 /* Execute one mount operation. */
 int builder_apply(struct builder *b, const struct op *op, struct err *err);
 /* Make the new root "/" and let go of the old one. */

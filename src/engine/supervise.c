@@ -26,6 +26,7 @@
 #include "engine/scope.h"
 #include "engine/streams.h"
 #include "engine/scratch.h"
+#include "engine/staged.h"
 #include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -99,6 +100,28 @@ _Noreturn static void become_bwrap(const struct supervisor *s, int channel)
 	_exit(1);
 }
 
+static void note_report(struct supervisor *s, const struct warden_report *report)
+{
+	s->starting |= report->kind == WARDEN_STARTING;
+	s->reported = report->kind == WARDEN_EXITED || report->kind == WARDEN_FAILED;
+	s->status = report->status;
+	s->failed = report->kind == WARDEN_FAILED;
+	if (s->failed)
+		*s->err = report->err;
+}
+
+/* A child that fails before it has mounted says so, or is simply gone: that is seen
+ * when its end is. */
+static int serve_stage(struct supervisor *s, struct err *err)
+{
+	struct warden_report report;
+	int r = staged_serve(s->plan->staging, s->channel, &report, err);
+
+	if (r > 0)
+		note_report(s, &report);
+	return r > 0 || r == -EPIPE ? 0 : r;
+}
+
 static int start_warden(struct supervisor *s, struct err *err)
 {
 	bool by_bwrap = s->plan->engine == ENGINE_BWRAP;
@@ -141,23 +164,14 @@ static int start_warden(struct supervisor *s, struct err *err)
 	if (by_bwrap)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);
-	return userns_serve(s->plan, s->warden, s->channel, err);
+	r = userns_serve(s->plan, s->warden, s->channel, err);
+	return r < 0 || !s->plan->staging ? r : serve_stage(s, err);
 }
 
 static void kill_run(struct supervisor *s)
 {
 	if (s->pidfd >= 0)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
-}
-
-static void note_report(struct supervisor *s, const struct warden_report *report)
-{
-	s->starting |= report->kind == WARDEN_STARTING;
-	s->reported = report->kind == WARDEN_EXITED || report->kind == WARDEN_FAILED;
-	s->status = report->status;
-	s->failed = report->kind == WARDEN_FAILED;
-	if (s->failed)
-		*s->err = report->err;
 }
 
 static int stop_all(void *data, bool stop)

@@ -20,6 +20,7 @@
 #include "base/sys.h"
 #include "engine/mount.h"
 #include "plan/plan.h"
+#include "plan/staging.h"
 
 #define RANGE 65536u
 enum { MARK_MAPS = 'i', MARK_MOUNTS = 'm' };
@@ -168,29 +169,48 @@ static int send_prepared(int channel, const int *fds, size_t len, struct err *er
 	return 0;
 }
 
-/* The id-mapped mounts, in the order of the plan. */
+static int prepare_mount(int host, const struct op *op, int userns, int *fds, size_t *len,
+			 struct err *err)
+{
+	int fd;
+
+	if (*len == PREPARED_MAX)
+		return err_set(err, ERR_UNSUPPORTED, -E2BIG, "more than %d paths to map for root",
+			       PREPARED_MAX);
+	fd = mount_clone(host, op, userns, err);
+	if (fd < 0)
+		return fd;
+	fds[(*len)++] = fd;
+	return 0;
+}
+
+/* The id-mapped mounts, in the order of the plan; what is staged has two, unless it
+ * is mounted already. */
 static int prepare_mounts(const struct plan *plan, int userns, int *fds, size_t *len,
 			  struct err *err)
 {
 	_cleanup_(fd_closep) int host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	size_t staged = 0;
+	int r = 0;
 
 	if (host < 0)
 		return err_sys(err, -errno, "open /");
-	for (size_t i = 0; i < plan->ops_len; i++) {
+	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		const struct op *op = &plan->ops[i];
-		int fd;
+		const struct staging_root *root = NULL;
 
-		if (!(op->flags & OP_IDMAP))
+		if (op->kind == OP_STAGED && plan->staging)
+			root = &plan->staging->roots[staged++];
+		if (!(op->flags & OP_IDMAP) || (root && root->joined >= 0))
 			continue;
-		if (*len == PREPARED_MAX)
-			return err_set(err, ERR_UNSUPPORTED, -E2BIG,
-				       "more than %d paths to map for root", PREPARED_MAX);
-		fd = mount_clone(host, op, userns, err);
-		if (fd < 0)
-			return fd;
-		fds[(*len)++] = fd;
+		r = prepare_mount(host, op, userns, fds, len, err);
+		if (r == 0 && root)
+			r = prepare_mount(
+				host,
+				&(struct op){.kind = OP_BIND, .src = root->layers, .id = root->id},
+				userns, fds, len, err);
 	}
-	return 0;
+	return r;
 }
 
 static int let_go_on(int channel, struct err *err)

@@ -13,10 +13,12 @@
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/grade.h"
+#include "policy/outer.h"
 #include "policy/resolve.h"
 #include "policy/spec-text.h"
 
 #define DEFAULT_TMPFS (1ull << 30)
+#define DEFAULT_STAGE "default"
 
 /* By name, or the first rung of the ladder that this host has. */
 static void choose_engine(struct compiler *c)
@@ -31,6 +33,18 @@ static void choose_engine(struct compiler *c)
 	if (!str_eq(asked, "auto") || !c->host->no_namespaces)
 		return;
 	c->plan->engine = c->host->bwrap ? ENGINE_BWRAP : ENGINE_LANDLOCK;
+}
+
+/* In a sandbox whose writes are staged there is nothing left to stage. */
+static int choose_stage(struct compiler *c)
+{
+	struct plan *plan = c->plan;
+
+	if (!str_eq(c->resolved->mode, "staged") || c->host->outer_staged)
+		return 0;
+	plan->stage = strdup(c->resolved->stage ? c->resolved->stage : DEFAULT_STAGE);
+	plan->stage_max = c->spec->disk;
+	return plan->stage ? 0 : -ENOMEM;
 }
 
 /* Without a user namespace root can only become somebody else, and stays root
@@ -147,7 +161,9 @@ static int make_note(struct compiler *c)
 	int r;
 
 	loosen(&spec, c->weak);
-	r = spec_print(&spec, &text, NULL);
+	r = c->plan->stage || c->host->outer_staged ? str_append(&text, OUTER_STAGED) : 0;
+	if (r == 0)
+		r = spec_print(&spec, &text, NULL);
 	if (r < 0)
 		str_release(&text);
 	c->plan->note = text.data;
@@ -165,6 +181,9 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 	plan->given = plan->confined && judge_is_given(c);
 	plan->confined &= !plan->given;
 	choose_engine(c);
+	r = choose_stage(c);
+	if (r < 0)
+		return err_oom(err);
 	plan->timeout_ms = c->spec->timeout;
 	plan->max_output = c->spec->max_output;
 	r = judge_refuse(c, err);

@@ -37,6 +37,7 @@ struct host {
 	int landlock_abi;         /* 0: none */
 	const struct spec *outer; /* of the sandbox that we are in; NULL: none. Borrowed */
 	const char *outer_path;   /* where that is described */
+	bool outer_staged;        /* what is written in it waits for review outside */
 	bool no_idmap;            /* a filesystem that is needed cannot be id-mapped: a run tried */
 	bool no_namespaces;       /* not allowed here: a run tried, or a probe */
 	bool has_machine_id;      /* a file of its own: it names this machine */

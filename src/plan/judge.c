@@ -31,6 +31,9 @@ static const char *files_by(const struct compiler *c)
 {
 	if (c->spec->filesystem == FILESYSTEM_UNRESTRICTED)
 		return "unrestricted";
+	if (c->plan->stage)
+		return domain_flags(c->spec, c->host) & OP_FILES ? "mounts, staged writes, Landlock"
+								 : "mounts, staged writes";
 	return domain_flags(c->spec, c->host) & OP_FILES ? "mounts, Landlock" : "mounts";
 }
 
@@ -64,7 +67,7 @@ static int judge_hidden(struct compiler *c)
 	bool undone = spec->nested && (spec->filesystem == FILESYSTEM_WORKSPACE_ONLY ||
 				       spec->paths_writable.len > 0);
 
-	if (undone)
+	if (undone && !c->plan->stage)
 		plan_verdict(c->plan, "protected", DEGRADED,
 			     "mounts, which nested namespaces can undo");
 	if (spec->paths_hidden.len == 0 && c->site->ignored.len == 0)
@@ -144,6 +147,33 @@ static int refuse_bwrap(const struct compiler *c, struct err *err)
 		"use --engine native where user namespaces are allowed");
 }
 
+/* Where writes cannot be kept apart, they are not let through either. */
+static int refuse_staged(const struct compiler *c, struct err *err)
+{
+	const char *why = NULL, *fix = "name the folders in paths_writable, or use --direct";
+
+	if (!c->plan->stage)
+		return 0;
+	if (c->plan->given) {
+		why = "the sandbox around this one writes directly";
+		fix = "run that one with --staged, or this one with --direct";
+	} else if (!c->plan->confined) {
+		why = "there is no boundary";
+		fix = "use a preset that has one, or --direct";
+	} else if (layout_writes_root(c->spec)) {
+		why = "the whole filesystem is writable";
+	} else if (c->plan->engine != ENGINE_NATIVE) {
+		why = "it needs the native engine";
+		fix = "use --engine native where user namespaces are allowed, or --direct";
+	}
+	if (!why)
+		return 0;
+	return err_hint(err,
+			err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+				"mode = \"staged\" is not possible here: %s", why),
+			"%s", fix);
+}
+
 int judge_refuse(const struct compiler *c, struct err *err)
 {
 	const struct spec *spec = c->spec;
@@ -159,8 +189,6 @@ int judge_refuse(const struct compiler *c, struct err *err)
 		what = "expose (ports that are served to the host)";
 	else if (spec->sockets.len)
 		what = "sockets (unix sockets of the host)";
-	else if (!str_eq(c->resolved->mode, "direct"))
-		what = "mode = \"staged\"";
 	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
 		what = "a backend other than \"local\"";
 	if (what)
@@ -175,6 +203,8 @@ int judge_refuse(const struct compiler *c, struct err *err)
 					"ephemeral works with filesystem = \"readonly\" only"),
 				"with %s it would change nothing: leave it out",
 				spec_keys[DIM_FILESYSTEM].choices[spec->filesystem]);
+	if (refuse_staged(c, err) < 0)
+		return -ENOTSUP;
 	if (c->plan->engine == ENGINE_BWRAP)
 		return refuse_bwrap(c, err);
 	return c->plan->confined && c->plan->engine == ENGINE_LANDLOCK

@@ -21,6 +21,7 @@ struct layout {
 	bool whole_root; /* the host's "/" is the root */
 	bool write_root;
 	bool bare;          /* no mounts: what is allowed is a list of rules */
+	bool staged;        /* what is written goes to a stage */
 	struct strv hidden; /* existing paths, without links, none below another */
 	struct places places;
 	struct strv hides, pins, readonly; /* as seen inside */
@@ -33,3 +34,5 @@ bool layout_is_kernel_path(const char *path);
 /* Fill l->hidden and l->places; not settled yet. */
 int layout_collect_hidden(struct layout *l, struct err *err);
 int layout_collect_places(struct layout *l, struct err *err);
+/* Which of the settled places are the stage's. */
+int layout_stage(struct layout *l, struct err *err);

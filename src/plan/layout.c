@@ -46,7 +46,8 @@ static int hide_everywhere(struct layout *l, const char *path)
 		if (places_at(&l->places, name) != place)
 			continue;
 		r = strv_add(&l->hides, name);
-		if (r == 0 && place->access == ACCESS_WRITE)
+		/* In a stage a folder of the host cannot be renamed. */
+		if (r == 0 && place->access == ACCESS_WRITE && !l->staged)
 			r = place_pin_parents(place, name, &l->pins);
 		if (r < 0)
 			return r;
@@ -79,7 +80,7 @@ static int check_own_links(const struct layout *l, struct err *err)
 		const char *link = l->site->own_links.items[i];
 		const struct place *at = places_at(&l->places, link);
 
-		if (!at || at->access != ACCESS_WRITE || is_hidden_inside(l, link))
+		if (!at || at->access != ACCESS_WRITE || l->staged || is_hidden_inside(l, link))
 			continue;
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is writable, and pale's own files are reached through a link there, %s",
@@ -100,7 +101,7 @@ static int check_own(const struct layout *l, struct err *err)
 		const struct site_path *own = &l->site->own[i];
 		const struct place *at = own->real ? places_at(&l->places, own->real) : NULL;
 
-		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE ||
+		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE || l->staged ||
 		    is_hidden_inside(l, own->real))
 			continue;
 		err_set(err, ERR_POLICY, -EPERM,
@@ -157,10 +158,28 @@ static int choose_cwd(struct layout *l)
 	return l->plan->cwd ? 0 : -ENOMEM;
 }
 
+/* What can only be read is read-only as a mount; the stage's layers are not. */
+static int emit_staged(struct layout *l, const struct place *place)
+{
+	struct plan *plan = l->plan;
+	int r;
+
+	if (place->is_part)
+		return plan_add(plan, OP_WRITABLE, NULL, place->dst, place->flags & OP_FILE);
+	r = plan_add_bind(plan, OP_STAGED, place->src, place->dst,
+			  place->flags | (place->access == ACCESS_WRITE ? 0 : OP_RDONLY),
+			  place->id);
+	if (r == 0 && place->access == ACCESS_OVERLAY)
+		r = plan_add(plan, OP_OVERLAY, NULL, place->dst, 0);
+	return r;
+}
+
 static int emit_place(struct layout *l, const struct place *place, const struct place *around)
 {
 	struct plan *plan = l->plan;
 
+	if (place->is_staged || place->is_part)
+		return emit_staged(l, place);
 	switch (place->access) {
 	case ACCESS_PRIVATE:
 		/* The root's own tmpfs can lend a folder only where it is to be seen. */
@@ -243,6 +262,15 @@ static int hide_toolchain_secrets(struct layout *l)
 	return 0;
 }
 
+static unsigned hide_flags(const struct layout *l, const char *path)
+{
+	const struct place *at = places_at(&l->places, path);
+
+	if (layout_is_kernel_path(path))
+		return OP_OPTIONAL;
+	return at && (at->is_staged || at->is_part) ? OP_LOOSE : 0;
+}
+
 static int emit_hidden(struct layout *l)
 {
 	int r = 0;
@@ -253,7 +281,7 @@ static int emit_hidden(struct layout *l)
 		r = plan_add(l->plan, OP_READONLY, NULL, l->readonly.items[i], 0);
 	for (size_t i = 0; i < l->hides.len && r == 0; i++)
 		r = plan_add(l->plan, OP_HIDE, NULL, l->hides.items[i],
-			     layout_is_kernel_path(l->hides.items[i]) ? OP_OPTIONAL : 0);
+			     hide_flags(l, l->hides.items[i]));
 	if (r == 0 && l->host->has_machine_id && !l->write_root && !is_hidden_inside(l, MACHINE_ID))
 		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
 	return r < 0 ? r : hide_toolchain_secrets(l);
@@ -341,6 +369,7 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	l.bare = plan->engine == ENGINE_LANDLOCK;
 	l.write_root = layout_writes_root(spec);
 	l.whole_root = l.write_root || strv_has(&spec->paths_readable, "/");
+	l.staged = plan->stage;
 	r = layout_collect_hidden(&l, err);
 	if (r == 0)
 		r = layout_collect_places(&l, err);
@@ -348,11 +377,13 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 		places_settle(&l.places, &l.hidden);
 		r = check_ephemeral(&l, err);
 	}
+	if (r == 0)
+		r = layout_stage(&l, err);
 	if (r == 0 && hide_all(&l) < 0)
 		r = err_oom(err);
 	if (r == 0)
 		r = check_own(&l, err);
-	if (r == 0 && !l.write_root && !l.bare)
+	if (r == 0 && !l.write_root && !l.bare && !l.staged)
 		r = protect_names(&l, err);
 	strv_sort_unique(&l.pins);
 	if (r == 0 && l.bare)

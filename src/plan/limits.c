@@ -92,6 +92,11 @@ static int judge_disk(struct compiler *c)
 		plan_verdict(c->plan, dim_name(DIM_DISK), ENFORCED, "size of the tmpfs");
 		return 0;
 	}
+	if (c->plan->stage)
+		return judge_give_up(
+			c, DIM_DISK, DEGRADED,
+			"size of the tmpfs; what the stage holds is measured before the "
+			"run; then the size of each file (RLIMIT_FSIZE)");
 	return judge_give_up(c, DIM_DISK, DEGRADED,
 			     "size of the tmpfs; elsewhere the size of each file (RLIMIT_FSIZE)");
 }

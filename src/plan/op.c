@@ -17,6 +17,8 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_BIND] = "bind",
 	[OP_PRIVATE] = "private",
 	[OP_OVERLAY] = "overlay",
+	[OP_STAGED] = "staged",
+	[OP_WRITABLE] = "writable",
 	[OP_PIN] = "pin",
 	[OP_HIDE] = "hide",
 	[OP_PROC] = "proc",
@@ -191,6 +193,7 @@ struct plan *plan_free(struct plan *plan)
 	strv_release(&plan->argv);
 	free(plan->cwd);
 	free(plan->note);
+	free(plan->stage);
 	cgroup_site_release(&plan->limits.site);
 	free(plan);
 	return NULL;

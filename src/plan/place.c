@@ -99,6 +99,15 @@ void places_settle(struct places *places, const struct strv *hidden)
 	places->len = kept;
 }
 
+int places_insert(struct places *places, struct place place)
+{
+	int r = places_add(places, place);
+
+	if (r == 0)
+		qsort(places->items, places->len, sizeof(*places->items), compare);
+	return r;
+}
+
 const struct place *places_at(const struct places *places, const char *path)
 {
 	return nearest(places->items, places->len, path);

@@ -32,6 +32,8 @@ struct place {
 	bool is_root;   /* the host's "/": there before all others */
 	bool is_system; /* shown to everybody */
 	bool is_cache;  /* of pale's own state: hidden by its name only */
+	bool is_staged; /* a folder of the stage */
+	bool is_part;   /* … writable below such a folder */
 };
 
 struct places {
@@ -48,6 +50,8 @@ bool places_show(const struct places *places, const char *path);
  * around it: writable beats readable. Sort by path. */
 void places_settle(struct places *places, const struct strv *hidden);
 
+/* A further one, after that; it must be hidden by nothing. */
+int places_insert(struct places *places, struct place place); /* 0 or -ENOMEM */
 /* After that: the place that decides what is at PATH, or NULL. */
 const struct place *places_at(const struct places *places, const char *path);
 /* Where the host's PATH appears in PLACE: a new string, or NULL without memory. */

@@ -21,16 +21,19 @@ struct host;
 struct json;
 struct resolved;
 struct site;
+struct staging;
 
 enum op_kind {
-	OP_ROOT,         /* an empty tmpfs of `size` bytes becomes the root */
-	OP_ROOT_BIND,    /* the host's root becomes the root */
-	OP_TMPFS,        /* a tmpfs of its own at `dst`, `size` bytes, with `mode` */
-	OP_AUX,          /* our own folder: what hides, and the layers of overlays */
-	OP_SYMLINK,      /* `dst` -> `src` */
-	OP_BIND,         /* the host's `src` at `dst` */
-	OP_PRIVATE,      /* a writable folder of the root's own tmpfs, with `mode` */
-	OP_OVERLAY,      /* the host's `src` at `dst`; writes stay in our own folder */
+	OP_ROOT,      /* an empty tmpfs of `size` bytes becomes the root */
+	OP_ROOT_BIND, /* the host's root becomes the root */
+	OP_TMPFS,     /* a tmpfs of its own at `dst`, `size` bytes, with `mode` */
+	OP_AUX,       /* our own folder: what hides, and the layers of overlays */
+	OP_SYMLINK,   /* `dst` -> `src` */
+	OP_BIND,      /* the host's `src` at `dst` */
+	OP_PRIVATE,   /* a writable folder of the root's own tmpfs, with `mode` */
+	OP_OVERLAY, /* the host's `src` at `dst`, or what is there; writes stay in our own folder */
+	OP_STAGED,  /* the host's `src` at `dst`; writes go to the stage */
+	OP_WRITABLE,     /* what is at `dst`, writable again */
 	OP_PIN,          /* `dst` onto itself, so that it cannot be renamed */
 	OP_HIDE,         /* nothing to see at `dst` */
 	OP_PROC,         /* a procfs of the new pid namespace */
@@ -70,6 +73,7 @@ enum {
 	OP_FILES = 1 << 10,    /* landlock: files take a rule */
 	OP_SIGNALS = 1 << 11,  /* landlock: signals stay inside */
 	OP_ABSTRACT = 1 << 12, /* landlock: abstract unix sockets are those made inside */
+	OP_LOOSE = 1 << 13,    /* skipped when a stage has no such path any more */
 };
 
 struct op {
@@ -131,8 +135,11 @@ struct limits {
 struct plan {
 	enum engine engine;
 	bool confined;
-	bool given;               /* by the sandbox around us: nothing is left to add */
-	unsigned long namespaces; /* CLONE_NEW* */
+	bool given;                    /* by the sandbox around us: nothing is left to add */
+	char *stage;                   /* where writes are staged; NULL: they are not */
+	uint64_t stage_max;            /* bytes that it may hold */
+	const struct staging *staging; /* its layers, once the run begins; borrowed */
+	unsigned long namespaces;      /* CLONE_NEW* */
 	enum idmap idmap;
 	uint32_t range_base; /* IDMAP_RANGE */
 	uid_t uid;           /* the command's, as seen inside */

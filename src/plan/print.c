@@ -37,6 +37,7 @@ static const struct {
 	{OP_FILES, "files"},
 	{OP_SIGNALS, "signals"},
 	{OP_ABSTRACT, "abstract-sockets"},
+	{OP_LOOSE, "if-there"},
 };
 
 static bool shows_flag(const struct plan *plan, unsigned flag)
@@ -87,6 +88,8 @@ static int print_head(const struct plan *plan, struct str *out)
 				idmap_names[plan->idmap], plan->uid, plan->gid);
 	if (r == 0)
 		r = str_append_escaped(out, plan->cwd, strlen(plan->cwd));
+	if (r == 0 && plan->stage)
+		r = str_appendf(out, "\nstage       %s", plan->stage);
 	if (r == 0 && plan->timeout_ms != UINT64_MAX)
 		r = str_appendf(out, "\ntimeout     %s", duration_format(plan->timeout_ms, text));
 	return r < 0 ? r : str_append_char(out, '\n');
@@ -209,6 +212,7 @@ void plan_json(const struct plan *plan, struct json *json)
 	json_add_uint(json, "gid", plan->gid);
 	json_end_object(json);
 	json_add_string(json, "cwd", plan->cwd);
+	json_add_string(json, "stage", plan->stage);
 	json_add_strv(json, "argv", &plan->argv);
 	json_begin_array(json, "environment");
 	for (size_t i = 0; i < plan->env.len; i++)

@@ -35,7 +35,7 @@ const char *outer_path(void)
 	return is_absent(OUTER_IN_RUN) ? NULL : OUTER_IN_RUN;
 }
 
-int outer_read(const struct user *user, struct spec *ret, struct err *err)
+int outer_read(const struct user *user, struct spec *ret, bool *ret_staged, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	const char *path = outer_path();
@@ -54,5 +54,7 @@ int outer_read(const struct user *user, struct spec *ret, struct err *err)
 		r = spec_parse(str_text(&text), NULL, user, ret, err);
 	if (r == -ENOENT)
 		r = -EIO;
+	if (r == 0)
+		*ret_staged = str_starts(str_text(&text), OUTER_STAGED);
 	return r < 0 ? err_wrap(err, r, "%s", path) : 0;
 }

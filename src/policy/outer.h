@@ -7,6 +7,7 @@
  * of its own. Outside only root could make such a file.
  */
 #pragma once
+#include <stdbool.h>
 
 struct err;
 struct spec;
@@ -17,7 +18,10 @@ struct user;
 
 /* Where the description is; NULL: there is none. */
 const char *outer_path(void);
-/* *ret is overwritten. -ENOENT, err untouched: we are in no sandbox of pale's.
+/* *ret is overwritten. *ret_staged: what is written inside waits for review outside.
+ * -ENOENT, err untouched: we are in no sandbox of pale's.
  * A description that is there and cannot be read is another error: what is run
  * from here must not come out looser than we are. */
-int outer_read(const struct user *user, struct spec *ret, struct err *err);
+int outer_read(const struct user *user, struct spec *ret, bool *ret_staged, struct err *err);
+/* How a description begins whose writes are staged. */
+#define OUTER_STAGED "# mode = \"staged\"\n"

@@ -200,7 +200,7 @@ static int bound_backend(const struct draft *draft, const struct choice *backend
 
 static int resolve_modes(struct draft *draft, const struct ask *ask, struct err *err)
 {
-	struct choice mode, engine, backend;
+	struct choice mode = {0}, engine = {0}, backend = {0};
 	const char *asked = ask ? ask->mode : NULL;
 	const char *option = asked && strcmp(asked, "staged") == 0 ? "--staged" : "--direct";
 	int r;
@@ -220,6 +220,7 @@ static int resolve_modes(struct draft *draft, const struct ask *ask, struct err 
 	draft->out->mode = mode.text;
 	draft->out->engine = engine.text;
 	draft->out->backend = backend.text;
+	draft->out->stage = ask ? ask->stage : NULL;
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct ask {
 	struct strv allow_degraded; /* --allow-degraded DIM */
 	const char *mode;           /* --staged / --direct, or NULL */
 	const char *engine;         /* --engine, or NULL */
+	const char *stage;          /* --stage, or NULL */
 };
 
 struct command {
@@ -42,6 +43,7 @@ struct resolved {
 	struct strv env_set;               /* NAME=VALUE */
 	dim_set allow_degraded;
 	const char *mode, *engine, *backend;
+	const char *stage; /* where staged writes go; NULL: to the workspace's current one */
 };
 
 int command_find(const struct config *config, const char *name, struct command *ret,

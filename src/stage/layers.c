@@ -146,13 +146,45 @@ int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *
 	return r < 0 ? err_sys(err, r, "make the layers of stage %s", stage->name) : 0;
 }
 
-/* The kernel's own folder goes as a whole, and what a crash left in it; it makes
- * a new one. */
+/* The kernel's own folders give nobody any permission. */
+static int step_into(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[64];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (geteuid() != 0 && chmod(path, 0700) < 0) {
+		int r = -errno;
+
+		fd_close(fd);
+		return r;
+	}
+	return fd;
+}
+
+static int remove_mark(int work)
+{
+	_cleanup_(fd_closep) int inner = step_into(work, "work");
+	_cleanup_(fd_closep) int incompat = inner < 0 ? inner : step_into(inner, "incompat");
+	_cleanup_(fd_closep) int mark = incompat < 0 ? incompat : step_into(incompat, "volatile");
+
+	if (mark < 0)
+		return mark;
+	if (unlinkat(mark, "dirty", 0) < 0 && errno != ENOENT)
+		return -errno;
+	return unlinkat(incompat, "volatile", AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* What is not as it should be goes as a whole: the kernel makes a new one. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 {
 	_cleanup_(fd_closep) int work = open_below(stage, root, "/work", DIR_FLAGS);
-	int r = work < 0 ? work : tree_remove(work, "work");
+	int r = work < 0 ? work : remove_mark(work);
 
+	if (r < 0 && r != -ENOENT && work >= 0)
+		r = tree_remove(work, "work");
 	return r < 0 && r != -ENOENT
 		       ? err_sys(err, r, "clear the overlay's folder of stage %s", stage->name)
 		       : 0;
@@ -160,54 +192,27 @@ int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 
 /* --- how much --- */
 
-struct pile {
-	int *fds; /* folders that wait */
-	size_t len, cap;
-	uint64_t bytes;
-};
-
-static int pile_add(struct pile *pile, int fd)
+/* Folders wait by their names, so that no number of them needs as many descriptors.
+ * What has gone meanwhile, or lets nobody in, counts no more. */
+static int measure(int upper, const char *path, struct strv *waiting, uint64_t *bytes)
 {
-	if (pile->len == pile->cap) {
-		size_t cap = pile->cap ? pile->cap * 2 : 16;
-		int *grown = reallocarray(pile->fds, cap, sizeof(*grown));
-
-		if (!grown) {
-			fd_close(fd);
-			return -ENOMEM;
-		}
-		pile->fds = grown;
-		pile->cap = cap;
-	}
-	pile->fds[pile->len++] = fd;
-	return 0;
-}
-
-/* Files of FD, which is closed; its folders go on the pile. What has gone
- * meanwhile counts no more. */
-static int measure(struct pile *pile, int fd)
-{
-	DIR *dir = fdopendir(fd);
+	int fd = path_open_nolink(upper, *path ? path : ".", DIR_FLAGS, 0), r = 0;
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
-	int r = 0;
 
 	if (!dir) {
 		fd_close(fd);
-		return -ENOMEM;
+		return fd == -EMFILE || fd == -ENFILE ? fd : 0;
 	}
 	while (r == 0 && (entry = readdir(dir))) {
 		struct stat st;
-		int sub;
 
 		if (str_eq(entry->d_name, ".") || str_eq(entry->d_name, "..") ||
 		    fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
-		pile->bytes += (uint64_t)st.st_blocks * 512;
-		sub = S_ISDIR(st.st_mode) ? openat(dirfd(dir), entry->d_name, DIR_FLAGS) : -1;
-		if (sub >= 0)
-			r = pile_add(pile, sub);
-		else if (S_ISDIR(st.st_mode) && (errno == EMFILE || errno == ENFILE))
-			r = -errno;
+		*bytes += (uint64_t)st.st_blocks * 512;
+		if (S_ISDIR(st.st_mode))
+			r = strv_addf(waiting, "%s%s%s", path, *path ? "/" : "", entry->d_name);
 	}
 	closedir(dir);
 	return r;
@@ -215,22 +220,25 @@ static int measure(struct pile *pile, int fd)
 
 int stage_size(const struct stage *stage, uint64_t *ret_bytes, struct err *err)
 {
-	struct pile pile = {0};
+	_cleanup_(strv_release) struct strv waiting = {0};
+	uint64_t bytes = 0;
 	int r = 0;
 
 	for (unsigned i = 0; i < stage->n_roots && r == 0; i++) {
-		int fd = open_below(stage, i, "/upper", DIR_FLAGS);
+		_cleanup_(fd_closep) int upper = open_below(stage, i, "/upper", DIR_FLAGS);
 
-		if (fd >= 0)
-			r = pile_add(&pile, fd);
-		while (r == 0 && pile.len > 0)
-			r = measure(&pile, pile.fds[--pile.len]);
+		if (upper < 0)
+			continue;
+		r = strv_add(&waiting, "");
+		while (r == 0 && waiting.len > 0) {
+			_cleanup_(freep) char *path = waiting.items[--waiting.len];
+
+			waiting.items[waiting.len] = NULL;
+			r = measure(upper, path, &waiting, &bytes);
+		}
 	}
-	while (pile.len > 0)
-		fd_close(pile.fds[--pile.len]);
-	free(pile.fds);
 	if (r < 0)
 		return err_sys(err, r, "measure stage %s", stage->name);
-	*ret_bytes = pile.bytes;
+	*ret_bytes = bytes;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,9 +23,10 @@
 #include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "stage/access.h"
 #include "stage/stage.h"
 
-enum { LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
+enum { RUNS_KEPT = 8192, LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
 
 /* What live/RUN says. */
 struct holder {
@@ -57,37 +59,54 @@ void stage_mount_unlock(struct stage *stage)
 
 /* --- reading --- */
 
+/* N numbers, in one line. False: there are others, or fewer. */
+static bool take_numbers(const char *line, uint64_t *ret, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *end;
+
+		if (*line < '0' || *line > '9')
+			return false;
+		errno = 0;
+		ret[i] = strtoull(line, &end, 10);
+		if (errno || *end != (i + 1 < n ? ' ' : '\n'))
+			return false;
+		line = end + 1;
+	}
+	return true;
+}
+
 static int read_holder(const struct stage *stage, const char *run, unsigned root,
 		       struct holder *ret, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(freep) char *name = str_printf("live/%s", run);
-	struct holder holder = {.root_fd = -1};
 	const char *line;
+	uint64_t n[5];
 	int r;
 
 	if (!name)
 		return err_oom(err);
+	if (faccessat(stage->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return -ENOENT;
 	r = file_read(stage->dir_fd, name, LIVE_MAX, &text, err);
 	if (r < 0)
 		return r;
 	line = str_text(&text);
-	if (sscanf(line, "%d %d %d %" SCNu64 " %" SCNu64, &holder.pid, &holder.userns_fd,
-		   &holder.mntns_fd, &holder.userns, &holder.mntns) != 5)
-		return -EBADMSG; /* its writer was killed: it had not mounted to the end */
-	while ((line = strchr(line, '\n')) && *++line) {
-		unsigned index;
-		int fd;
-		uint64_t dev, ino;
-
-		if (sscanf(line, "%u %d %" SCNu64 " %" SCNu64, &index, &fd, &dev, &ino) == 4 &&
-		    index == root) {
-			holder.root_fd = fd;
-			holder.dev = dev;
-			holder.ino = ino;
+	if (!take_numbers(line, n, 5))
+		return -EBADMSG; /* it had not mounted to the end, or has no more */
+	*ret = (struct holder){.pid = (int)n[0],
+			       .userns_fd = (int)n[1],
+			       .mntns_fd = (int)n[2],
+			       .userns = n[3],
+			       .mntns = n[4],
+			       .root_fd = -1};
+	while ((line = strchr(line, '\n')) && *++line)
+		if (take_numbers(line, n, 4) && n[0] == root) {
+			ret->root_fd = (int)n[1];
+			ret->dev = n[2];
+			ret->ino = n[3];
 		}
-	}
-	*ret = holder;
 	return 0;
 }
 
@@ -186,7 +205,24 @@ static int copy_mount(int userns, int mntns, int root, struct err *err)
 	return mount < 0 ? err_sys(err, mount, "share the mount of another run") : mount;
 }
 
-/* -ESRCH: it is gone, or about to be. */
+/* One that nobody has reaped is gone as well, and a number that somebody else's
+ * process has by now is nobody's. */
+static bool is_ours(int pid)
+{
+	_cleanup_(fd_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd ended = {.fd = fd, .events = POLLIN};
+	char path[32];
+	struct stat st;
+
+	if (fd < 0)
+		return errno != ESRCH;
+	if (poll(&ended, 1, 0) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) == 0 && st.st_uid == geteuid();
+}
+
+/* -ESRCH: it is gone. -EAGAIN: it cannot be looked at, as one that is going. */
 static int join_holder(const struct holder *holder, struct err *err)
 {
 	_cleanup_(fd_closep) int userns = open_theirs(holder->pid, holder->userns_fd, O_RDONLY, 0,
@@ -194,8 +230,8 @@ static int join_holder(const struct holder *holder, struct err *err)
 	_cleanup_(fd_closep) int mntns = -1;
 	_cleanup_(fd_closep) int root = -1;
 
-	if (userns == -EACCES || userns == -EPERM)
-		return err_sys(err, userns, "look at the run of process %d", holder->pid);
+	if ((userns == -EACCES || userns == -EPERM) && is_ours(holder->pid))
+		return -EAGAIN;
 	if (userns < 0)
 		return -ESRCH;
 	mntns = open_theirs(holder->pid, holder->mntns_fd, O_RDONLY, 0, holder->mntns);
@@ -229,17 +265,6 @@ static bool is_inhabited(uint64_t mntns)
 	return found;
 }
 
-static int forget(struct stage *stage, const char *run, struct err *err)
-{
-	_cleanup_(freep) char *name = str_printf("live/%s", run);
-
-	if (!name)
-		return err_oom(err);
-	if (unlinkat(stage->dir_fd, name, 0) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, -errno, "remove %s of a stage", name);
-	return stage_end(stage, run, err);
-}
-
 static int list_live(const struct stage *stage, struct strv *ret, struct err *err)
 {
 	int fd = openat(stage->dir_fd, "live", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -268,7 +293,7 @@ static int bury(struct stage *stage, const char *run, struct err *err)
 
 	while (r == 0 && is_inhabited(holder.mntns) && clock_mono_ns() < end)
 		pause_a_little();
-	return r < 0 && r != -EBADMSG && r != -ENOENT ? r : forget(stage, run, err);
+	return r < 0 && r != -EBADMSG && r != -ENOENT ? r : stage_finish(stage, run, err);
 }
 
 int stage_settle(struct stage *stage, struct err *err)
@@ -292,11 +317,12 @@ int stage_enter(struct stage *stage, struct err *err)
 	r = stage->mount_lock_fd < 0 ? -errno : lock_wait(stage->mount_lock_fd);
 	if (r < 0)
 		return err_sys(err, r, "lock stage %s", stage->name);
-	r = stage_lock(stage, true, NULL);
+	r = stage_reload(stage, err);
+	if (r < 0)
+		return r;
+	r = stage_try_lock(stage, true, err);
 	stage->is_alone = r == 0;
-	if (r < 0 && r != -EBUSY)
-		return err_sys(err, r, "lock stage %s", stage->name);
-	return stage_lock(stage, false, err);
+	return r < 0 && r != -EBUSY ? r : stage_lock(stage, false, err);
 }
 
 /* 1: joined. 0: nobody has ROOT. -EAGAIN: somebody who was killed still does. */
@@ -311,7 +337,7 @@ static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct e
 
 		r = read_holder(stage, runs.items[i], root, &holder, err);
 		if (r == -EBADMSG || r == -ENOENT) {
-			r = forget(stage, runs.items[i], err);
+			r = stage_finish(stage, runs.items[i], err);
 			continue;
 		}
 		if (r < 0 || holder.root_fd < 0)
@@ -321,13 +347,14 @@ static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct e
 			*ret_mount = r;
 			return 1;
 		}
-		if (r != -ESRCH)
+		if (r != -ESRCH && r != -EAGAIN)
 			return r;
-		r = 0;
-		if (is_inhabited(holder.mntns))
+		if (r == -ESRCH && !is_inhabited(holder.mntns)) {
+			r = stage_finish(stage, runs.items[i], err);
+		} else {
 			dying = true;
-		else
-			r = forget(stage, runs.items[i], err);
+			r = 0;
+		}
 	}
 	return r < 0 ? r : dying ? -EAGAIN : 0;
 }
@@ -344,7 +371,8 @@ int stage_join(struct stage *stage, unsigned root, int *ret_mount, struct err *e
 		pause_a_little();
 	if (r != -EAGAIN)
 		return r < 0 ? r : 0;
-	err_set(err, ERR_SYSTEM, -EBUSY, "stage %s: a run was killed, but is not gone",
+	err_set(err, ERR_SYSTEM, -EBUSY,
+		"stage %s: a run has it mounted that can neither be joined nor is gone",
 		stage->name);
 	return err_hint(err, -EBUSY, "end its processes, or use another --stage");
 }
@@ -368,16 +396,29 @@ static int describe(const unsigned *roots, size_t n, const int *fds, struct str 
 	return r;
 }
 
-static int write_live(struct stage *stage, const char *run_id, const struct str *text)
+static int open_live(struct stage *stage, const char *run_id, int flags)
 {
 	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
-	_cleanup_(fd_closep) int fd = -1;
+	int fd;
 
 	if (!name)
 		return -ENOMEM;
-	fd = openat(stage->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	return fd < 0 ? -errno : fd_write_all(fd, text->data, text->len);
+	fd = openat(stage->dir_fd, name, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int stage_announce(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_CREAT | O_TRUNC);
+
+	return fd < 0 ? err_sys(err, fd, "stage %s: write down the run", stage->name) : 0;
+}
+
+static int write_live(struct stage *stage, const char *run_id, const struct str *text)
+{
+	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_TRUNC);
+
+	return fd < 0 ? fd : fd_write_all(fd, text->data, text->len);
 }
 
 int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots, size_t n,
@@ -405,15 +446,53 @@ int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots
 
 void stage_leave(struct stage *stage, const char *run_id)
 {
-	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
-
-	/* First the mount: who finds no file must find no mount either. */
+	/* First the mount: who reads of none must find none. */
 	for (size_t i = 0; i < stage->held_len; i++)
 		fd_close(stage->held[i]);
 	free(stage->held);
 	stage->held = NULL;
 	stage->held_len = 0;
-	if (name)
-		(void)unlinkat(stage->dir_fd, name, 0);
+	fd_close(open_live(stage, run_id, O_TRUNC));
 	stage_mount_unlock(stage);
+}
+
+static bool holds_nothing(const struct stage *stage)
+{
+	for (unsigned i = 0; i < stage->n_roots; i++) {
+		_cleanup_(fd_closep) int upper = -1;
+		_cleanup_(fd_closep) int dir = -1;
+
+		if (stage_upper(stage, i, &upper, NULL) < 0)
+			continue;
+		dir = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || !dir_is_empty(dir))
+			return false;
+	}
+	return true;
+}
+
+/* The mount lock first: who waits for it would take the other for that of an apply. */
+void stage_tidy(struct stage *stage)
+{
+	_cleanup_(fd_closep) int lock = openat(stage->dir_fd, "mount-lock",
+					       O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+
+	struct stat st;
+
+	if (lock < 0 || fstatat(stage->dir_fd, "runs", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    st.st_size < RUNS_KEPT || flock(lock, LOCK_EX | LOCK_NB) < 0 || !holds_nothing(stage))
+		return;
+	if (stage_try_lock(stage, true, NULL) == 0)
+		(void)unlinkat(stage->dir_fd, "runs", 0);
+}
+
+int stage_finish(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
+	int r = name ? stage_end(stage, run_id, err) : err_oom(err);
+
+	/* Else the next one ends it. */
+	if (r == 0)
+		(void)unlinkat(stage->dir_fd, name, 0);
+	return r;
 }

@@ -65,6 +65,17 @@ struct stage *stage_free(struct stage *stage)
 	return NULL;
 }
 
+static struct stage *stage_new(const char *name)
+{
+	struct stage *stage = calloc(1, sizeof(*stage));
+
+	if (!stage)
+		return NULL;
+	stage->dir_fd = stage->lock_fd = stage->mount_lock_fd = -1;
+	stage->name = strdup(name);
+	return stage->name ? stage : stage_free(stage);
+}
+
 static int add_root(struct stage *stage, const char *path)
 {
 	struct stage_root *roots = reallocarray(stage->roots, stage->n_roots + 1, sizeof(*roots));
@@ -122,10 +133,19 @@ static int read_file(struct stage *stage, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	char *line, *next = NULL;
-	int r = file_read(stage->dir_fd, "stage", FILE_MAX, &text, err);
+	struct stat st;
+	int r;
 
+	if (fstatat(stage->dir_fd, "stage", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return err_sys(err, -errno, "stat the stage's file");
+	r = file_read(stage->dir_fd, "stage", FILE_MAX, &text, err);
 	if (r < 0)
 		return r;
+	stage->file_ino = st.st_ino;
+	stage->file_ctime = st.st_ctim;
+	for (size_t i = 0; i < stage->n_roots; i++)
+		free(stage->roots[i].path);
+	stage->n_roots = 0;
 	line = strtok_r(text.data, "\n", &next);
 	if (strlen(str_text(&text)) > text.len || !str_eq(line, HEAD))
 		r = -EBADMSG;
@@ -136,17 +156,32 @@ static int read_file(struct stage *stage, struct err *err)
 	return r < 0 ? err_set(err, ERR_SYSTEM, r, "stage %s: its file is broken", stage->name) : 0;
 }
 
+/* It is only ever replaced as a whole. */
+int stage_reload(struct stage *stage, struct err *err)
+{
+	struct stat st;
+
+	if (fstatat(stage->dir_fd, "stage", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "stat the stage's file");
+	return st.st_ino == stage->file_ino && st.st_ctim.tv_sec == stage->file_ctime.tv_sec &&
+			       st.st_ctim.tv_nsec == stage->file_ctime.tv_nsec
+		       ? 0
+		       : read_file(stage, err);
+}
+
 /* --- the folder --- */
 
 /* NAME in DIR, a folder of ours. -ENOENT, err untouched. */
 static int open_dir(int dir, const char *name, bool create, struct err *err)
 {
 	struct stat st;
-	int fd;
+	int fd = openat(dir, name, DIR_FLAGS);
 
-	if (create && mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, -errno, "make the folder %s", name);
-	fd = openat(dir, name, DIR_FLAGS);
+	if (fd < 0 && errno == ENOENT && create) {
+		if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
+			return err_sys(err, -errno, "make the folder %s", name);
+		fd = openat(dir, name, DIR_FLAGS);
+	}
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "open the folder %s", name);
 	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
@@ -194,24 +229,22 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 {
 	_cleanup_(fd_closep) int state = -1;
 	_cleanup_(fd_closep) int stages = -1;
-	_cleanup_(stage_freep) struct stage *stage = NULL;
+	_cleanup_(stage_freep) struct stage *stage = stage_new(name);
 	int r = check_name(name, err);
 
+	if (!stage)
+		return err_oom(err);
 	if (r < 0)
 		return r;
-	state = private_dir_open(state_dir, create, err);
+	/* As a rule all is there. */
+	state = private_dir_open(state_dir, false, err);
+	if (state == -ENOENT && create)
+		state = private_dir_open(state_dir, true, err);
 	if (state < 0)
 		return state;
 	stages = open_dir(state, STAGES, create, err);
 	if (stages < 0)
 		return stages;
-	stage = calloc(1, sizeof(*stage));
-	if (!stage)
-		return err_oom(err);
-	stage->dir_fd = stage->lock_fd = stage->mount_lock_fd = -1;
-	stage->name = strdup(name);
-	if (!stage->name)
-		return err_oom(err);
 	r = fill(stage, stages, create, err);
 	if (r < 0)
 		return r;
@@ -292,16 +325,23 @@ static int refuse_busy(struct stage *stage, bool exclusive, struct err *err)
 	return err_hint(err, -EBUSY, "wait until it has ended, or end it");
 }
 
-int stage_lock(struct stage *stage, bool exclusive, struct err *err)
+int stage_try_lock(struct stage *stage, bool exclusive, struct err *err)
 {
 	int r = open_lock(stage, err);
 
 	if (r < 0)
 		return r;
 	if (flock(stage->lock_fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK ? refuse_busy(stage, exclusive, err)
+		return errno == EWOULDBLOCK ? -EBUSY
 					    : err_sys(err, -errno, "lock stage %s", stage->name);
 	return exclusive ? stage_settle(stage, err) : 0;
+}
+
+int stage_lock(struct stage *stage, bool exclusive, struct err *err)
+{
+	int r = stage_try_lock(stage, exclusive, err);
+
+	return r == -EBUSY ? refuse_busy(stage, exclusive, err) : r;
 }
 
 /* Explicitly: a process that was just cloned may have a copy still. */
@@ -310,6 +350,18 @@ void stage_unlock(struct stage *stage)
 	if (stage->lock_fd >= 0)
 		(void)flock(stage->lock_fd, LOCK_UN);
 	stage->lock_fd = fd_close(stage->lock_fd);
+}
+
+/* Changed, looked at, and changed again within one tick. */
+bool stage_clock_is_past(const struct stage *stage, struct timespec t0)
+{
+	struct stat st;
+
+	if (futimens(stage->lock_fd, NULL) < 0 || fstat(stage->lock_fd, &st) < 0 ||
+	    futimens(stage->lock_fd, NULL) < 0 || fstat(stage->lock_fd, &st) < 0)
+		return false;
+	return st.st_ctim.tv_sec > t0.tv_sec ||
+	       (st.st_ctim.tv_sec == t0.tv_sec && st.st_ctim.tv_nsec > t0.tv_nsec);
 }
 
 /* --- all of them --- */

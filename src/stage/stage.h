@@ -38,10 +38,12 @@ struct stage {
 	struct timespec created;
 	size_t n_roots;
 	struct stage_root *roots; /* 0 is the workspace; roots are only ever added */
-	int lock_fd;              /* stage_lock(); -1: not held */
-	int mount_lock_fd;        /* stage_mount_lock(); -1: not held */
-	bool is_alone;            /* no other run had it when we took the lock */
-	int *held;                /* what a later run needs to join ours; see live.h */
+	ino_t file_ino;           /* of the file that was read */
+	struct timespec file_ctime;
+	int lock_fd;       /* stage_lock(); -1: not held */
+	int mount_lock_fd; /* stage_mount_lock(); -1: not held */
+	bool is_alone;     /* no other run had it when we took the lock */
+	int *held;         /* what a later run needs to join ours; see live.h */
 	size_t held_len;
 };
 
@@ -54,7 +56,9 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 struct stage *stage_free(struct stage *stage); /* NULL ok; lets go of the locks */
 DEFINE_CLEANUP(struct stage *, stage_free);
 
-/* The root for the host's folder PATH, added if there is none. */
+/* Read again what others may have added. -ENOENT, err untouched: it was removed. */
+int stage_reload(struct stage *stage, struct err *err);
+/* The root for the host's folder PATH, added if there is none. Under the mount lock. */
 int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, struct err *err);
 /* roots/INDEX, which has both layers: O_PATH | O_DIRECTORY. */
 int stage_layers(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
@@ -71,7 +75,15 @@ int stage_size(const struct stage *stage, uint64_t *ret_bytes, struct err *err);
 /* Does not wait. The descriptor stays in the struct, until stage_unlock().
  * -EBUSY: err names the runs, or says that it is being changed. */
 int stage_lock(struct stage *stage, bool exclusive, struct err *err);
+/* The same; -EBUSY leaves err untouched, and looks for nobody. */
+int stage_try_lock(struct stage *stage, bool exclusive, struct err *err);
 void stage_unlock(struct stage *stage);
+
+/* With the lock held. Does everything that is changed from now on, on the filesystem
+ * of the stage, get a time later than T0? As a rule files get the time of the last
+ * tick of the clock; Linux 6.13 gives no file an earlier time than one that it had to
+ * tell exactly, and here it has to. */
+bool stage_clock_is_past(const struct stage *stage, struct timespec t0);
 
 struct stage_run {
 	char id[STAGE_RUN_MAX];

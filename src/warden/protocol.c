@@ -22,33 +22,38 @@ bool warden_has_report(int channel)
 	return recv(channel, &byte, sizeof(byte), MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-union one_fd {
+union some_fds {
 	struct cmsghdr head;
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int) * WARDEN_FDS_MAX)];
 };
 
-int warden_send_terminal(int channel, int fd)
+int warden_send_fds(int channel, enum warden_report_kind kind, const int *fds, size_t n)
 {
-	struct warden_report report = {.kind = WARDEN_TERMINAL};
+	struct warden_report report = {.kind = kind};
 	struct iovec iov = {.iov_base = &report, .iov_len = HEAD_SIZE};
-	union one_fd control = {0};
+	union some_fds control = {0};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
+			     .msg_controllen = CMSG_SPACE(sizeof(int) * n)};
 
 	control.head.cmsg_level = SOL_SOCKET;
 	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	control.head.cmsg_len = CMSG_LEN(sizeof(int) * n);
+	memcpy(CMSG_DATA(&control.head), fds, sizeof(int) * n);
 	return sendmsg(channel, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+int warden_send_terminal(int channel, int fd)
+{
+	return warden_send_fds(channel, WARDEN_TERMINAL, &fd, 1);
 }
 
 static int check_report(const struct warden_report *report, ssize_t n)
 {
 	if (n == 0)
 		return -EPIPE;
-	if (report->kind > WARDEN_STOPPED ||
+	if (report->kind > WARDEN_MOUNTED ||
 	    (size_t)n != (report->kind == WARDEN_FAILED ? sizeof(*report) : HEAD_SIZE))
 		return -EBADMSG;
 	return 0;
@@ -64,14 +69,14 @@ int warden_receive_report(int channel, struct warden_report *ret)
 	return n < 0 ? -errno : check_report(ret, n);
 }
 
-int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd)
+int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, size_t *n_fds)
 {
 	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
-	union one_fd control;
+	union some_fds control;
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
+			     .msg_controllen = CMSG_SPACE(sizeof(int) * *n_fds)};
 	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC);
 
@@ -79,11 +84,21 @@ int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd)
 		n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return -errno;
-	*ret_fd = -1;
+	*n_fds = 0;
 	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(cmsg), sizeof(*ret_fd));
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
+		*n_fds = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(ret_fds, CMSG_DATA(cmsg), sizeof(int) * *n_fds);
+	}
 	return check_report(ret, n);
+}
+
+int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd)
+{
+	size_t n = 1;
+
+	*ret_fd = -1;
+	return warden_receive_fds(channel, ret, ret_fd, &n);
 }
 
 int warden_send_order(int channel, enum warden_order_kind kind, int value)

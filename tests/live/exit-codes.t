@@ -85,7 +85,7 @@ def case_nothing_was_executed_CF01_CF03(p):
     refused(p, 'a bad time', '--timeout', '-5s', says=b'timeout')
     refused(p, 'a writable path that is absent', '--write', str(p.base / 'absent'), says=b'absent')
     refused(p, 'a workspace that is absent', '--workspace', str(p.base / 'absent'), says=b'absent')
-    refused(p, 'staged mode', '--staged')
+    refused(p, 'staged mode without a boundary', '--staged', '--preset', 'off', says=b'staged', outcome='refused')
     for name, text, says in (
             ('an unknown key', '[sandbox]\npresett = "build"\n', b'pale.toml:2'),
             ('a wrong type', '[sandbox]\npreset = 5\n', b'pale.toml:2'),

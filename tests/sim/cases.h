@@ -3,6 +3,11 @@
 #pragma once
 #include "sim/fake.h"
 
+static void tweak_stage(struct resolved *resolved)
+{
+	resolved->stage = "agent-7";
+}
+
 #define WITHOUT_LIMITS .degraded = {"memory", "cpu"}
 
 static void tweak_ephemeral(struct resolved *resolved)
@@ -207,7 +212,6 @@ static const struct sim cases_refused[] = {
 	{"expose", .options = {"expose=8080"}},
 	{"sockets", .options = {"sockets=/run/db.sock"}},
 	{"caches", .options = {"caches=~/.cache/go-build"}},
-	{"mode-staged", .options = {"mode=staged"}},
 	{"engine-bwrap", .options = {"engine=bwrap"}},
 	{"engine-bwrap-off", .preset = "off", .options = {"engine=bwrap"}},
 	{"engine-bwrap-ephemeral",
@@ -307,4 +311,45 @@ static const struct sim cases_protected[] = {
 	{"protected-worktree-readonly", .options = {"filesystem=readonly"},
 	 .protected = {"file " FAKE_WORKSPACE "/.git", "common /srv/main/.git",
 		       "file /srv/main/.git/config"}},
+};
+
+static const struct sim cases_staged[] = {
+	{"staged", .options = {"mode=staged"}},
+	{"staged-named", .options = {"mode=staged"}, .tweak = tweak_stage},
+	{"staged-root", .options = {"mode=staged"}, .root = true, .owner = 1000},
+	{"staged-readonly", .options = {"mode=staged", "filesystem=readonly"}},
+	{"staged-ephemeral", .options = {"mode=staged", "filesystem=readonly", "ephemeral=true"}},
+	{"staged-none", .options = {"mode=staged", "filesystem=none"}},
+	{"staged-none-part",
+	 .options = {"mode=staged", "filesystem=none", "paths_writable=${WORKSPACE}/out"}},
+	{"staged-scoped",
+	 .options = {"mode=staged", "filesystem=scoped_write", "paths_writable=${WORKSPACE}/out",
+		     "paths_writable=${WORKSPACE}/log.txt"},
+	 .facts = {"file " FAKE_WORKSPACE "/log.txt"}},
+	{"staged-elsewhere", .options = {"mode=staged", "paths_writable=/srv/data"}},
+	{"staged-above-workspace", .options = {"mode=staged", "paths_writable=/home/ana"}},
+	{"staged-file", .options = {"mode=staged", "paths_writable=/srv/data.db"},
+	 .facts = {"file /srv/data.db"}},
+	{"staged-worktree", .options = {"mode=staged"},
+	 .protected = {"common /home/ana/main/.git", "absent /home/ana/main/.git/hooks"}},
+	{"staged-worktree-readonly", .options = {"mode=staged", "filesystem=readonly"},
+	 .protected = {"common /home/ana/main/.git"}},
+	{"staged-protected", .options = {"mode=staged"},
+	 .protected = {"file " FAKE_WORKSPACE "/pale.toml", "absent " FAKE_WORKSPACE "/.envrc",
+		       "dir " FAKE_WORKSPACE "/.vscode"}},
+	{"staged-protected-named",
+	 .options = {"mode=staged", "paths_writable=${WORKSPACE}/.vscode"},
+	 .protected = {"dir " FAKE_WORKSPACE "/.vscode"}},
+	{"staged-hidden",
+	 .options = {"mode=staged", "paths_hidden=${WORKSPACE}/a/b", "paths_hidden=/etc/ssl"}},
+	{"staged-caches", .options = {"mode=staged", "caches=~/.cache/go-build"}},
+	{"staged-all-readable", .options = {"mode=staged", "paths_readable=/"}},
+	{"staged-all-writable", .options = {"mode=staged", "paths_writable=/"}},
+	{"staged-unrestricted", .preset = "unrestricted", .options = {"mode=staged"}},
+	{"staged-off", .preset = "off", .options = {"mode=staged"}},
+	{"staged-disk", .options = {"mode=staged", "disk=1g"}, .degraded = {"disk"}},
+	{"staged-bwrap", .options = {"mode=staged", "engine=bwrap"}},
+	{"staged-landlock", .options = {"mode=staged", "engine=landlock"}},
+	{"staged-no-namespaces", .options = {"mode=staged"}, .no_namespaces = true,
+	 .bwrap = "/usr/bin/bwrap"},
 };

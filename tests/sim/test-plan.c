@@ -104,5 +104,6 @@ int main(void)
 	CHECK(cases_refused);
 	CHECK(cases_landlock);
 	CHECK(cases_protected);
+	CHECK(cases_staged);
 	return tap_done();
 }

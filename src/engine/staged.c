@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/staged.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "engine/mount.h"
+#include "plan/staging.h"
+#include "warden/protocol.h"
+
+/* The channel is 3; the lock comes after it. */
+enum { LOCK = 4, FIRST_JOINED = 5, MARK_WRITTEN = 'w' };
+#define TICK_NS 200000
+
+int staged_joined(const struct staging *staging, size_t index)
+{
+	int fd = FIRST_JOINED;
+
+	for (size_t i = 0; i < index; i++)
+		fd += staging->roots[i].joined >= 0;
+	return fd;
+}
+
+static int copy_fd(int fd, int at_least, struct err *err)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, at_least);
+
+	return copy < 0 ? err_sys(err, -errno, "keep a descriptor of the stage") : copy;
+}
+
+int staged_keep(const struct staging *staging, int next, struct err *err)
+{
+	int copies[STAGING_MAX + 1];
+	size_t n = 0;
+
+	if (!staging)
+		return next;
+	/* None is overwritten before it was copied. */
+	for (size_t i = 0; i <= staging->len; i++) {
+		int fd = i == 0 ? staging->lock : staging->roots[i - 1].joined;
+
+		if (fd < 0)
+			continue;
+		copies[n] = copy_fd(fd, next + STAGING_MAX + 1, err);
+		if (copies[n] < 0)
+			return copies[n];
+		n++;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (dup3(copies[i], next++, O_CLOEXEC) < 0)
+			return err_sys(err, -errno, "keep a descriptor of the stage");
+	return next;
+}
+
+int staged_report(const struct builder *b, int channel, struct err *err)
+{
+	int fds[STAGING_MAX + 2], r;
+	_cleanup_(fd_closep) int userns = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int mntns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+
+	if (userns < 0 || mntns < 0)
+		return err_sys(err, -errno, "open the sandbox's own namespaces");
+	fds[0] = userns;
+	fds[1] = mntns;
+	for (size_t i = 0; i < b->staged_len; i++)
+		fds[2 + i] = b->staged[i];
+	r = warden_send_fds(channel, WARDEN_MOUNTED, fds, b->staged_len + 2);
+	for (size_t i = 0; i < b->staged_len; i++)
+		fd_close(b->staged[i]);
+	return r < 0 ? err_sys(err, r, "tell what was mounted") : 0;
+}
+
+static bool is_past(const struct timespec *t0)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return now.tv_sec > t0->tv_sec || (now.tv_sec == t0->tv_sec && now.tv_nsec > t0->tv_nsec);
+}
+
+int staged_wait(const struct staging *staging, int channel, struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = TICK_NS};
+	char mark;
+
+	if (!staging)
+		return 0;
+	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_WRITTEN)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
+	while (!is_past(&staging->t0))
+		nanosleep(&pause, NULL);
+	return 0;
+}
+
+int staged_serve(const struct staging *staging, int channel, struct warden_report *ret_report,
+		 struct err *err)
+{
+	int fds[STAGING_MAX + 2];
+	size_t n = array_len(fds);
+	char mark = MARK_WRITTEN;
+	int r;
+
+	do {
+		r = warden_receive_fds(channel, ret_report, fds, &n);
+	} while (r == -EINTR);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, r, "hear of the stage's mounts");
+	if (r < 0)
+		return -EPIPE;
+	if (ret_report->kind != WARDEN_MOUNTED)
+		return 1;
+	if (n != staging->len + 2) {
+		while (n > 0)
+			fd_close(fds[--n]);
+		return err_set(err, ERR_SYSTEM, -EPROTO, "the sandbox did not mount the stage");
+	}
+	r = staging->mounted(staging->data, fds, err);
+	if (r < 0)
+		return r;
+	if (send(channel, &mark, 1, MSG_NOSIGNAL) == 1 || errno == EPIPE || errno == ECONNRESET)
+		return 0;
+	return err_sys(err, -errno, "let the sandbox go on");
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * staged - what supervisor and child do about a stage, besides mounting it.
+ *
+ * The child gets the stage's lock, and the mounts that it shares with other runs, as
+ * descriptors that it keeps. When all is mounted it reports, with descriptors by
+ * which later runs find it. It goes on to the command only when that is written
+ * down, and when files that the user saves from then on bear a later time than t0.
+ */
+#pragma once
+#include <stddef.h>
+
+struct builder;
+struct err;
+struct staging;
+struct warden_report;
+
+/* In the child: put the descriptors to NEXT and those after it. Returns the first
+ * that is free, or -errno. STAGING may be NULL. */
+int staged_keep(const struct staging *staging, int next, struct err *err);
+/* The mount that came with root INDEX. */
+int staged_joined(const struct staging *staging, size_t index);
+/* Before the old root goes: tell what was mounted. */
+int staged_report(const struct builder *b, int channel, struct err *err);
+/* As the last thing before the command. */
+int staged_wait(const struct staging *staging, int channel, struct err *err);
+
+/* In the supervisor. 1: it failed instead, and *ret_report says why; -EPIPE: it died. */
+int staged_serve(const struct staging *staging, int channel, struct warden_report *ret_report,
+		 struct err *err);

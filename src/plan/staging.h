@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * staging - what the engine is given for the OP_STAGED operations of a plan.
+ *
+ * The plan says what is staged. Where the layers are, and whether another run has
+ * them mounted already, is known only when the run begins.
+ */
+#pragma once
+#include <stddef.h>
+#include <time.h>
+
+#include "base/path.h"
+
+struct err;
+
+enum { STAGING_MAX = 32 };
+
+struct staging {
+	struct timespec t0; /* no command is executed before the clock of files is past it */
+	int lock;           /* the warden keeps a copy until it ends */
+	/* One for each OP_STAGED, in their order. */
+	struct staging_root {
+		char *layers;      /* the folder that has "upper" and "work" */
+		struct file_id id; /* of that */
+		int joined;        /* a copy of the mount of another run; -1: to be mounted */
+	} roots[STAGING_MAX];
+	size_t len;
+	/* In the supervisor, when all is mounted and nothing executed: FDS are the user and
+	 * the mount namespace and then one for each root, to be owned. */
+	int (*mounted)(void *data, const int *fds, struct err *err);
+	void *data;
+};
