@@ -176,10 +176,10 @@ static void test_merge(void)
 	begin();
 	put("upper", "f", "one\n2\n3\n4\n5\n6\n7\n8\n");
 	end();
-	put("base", "f", "1\n2\n3\n4\n5\n6\n7\neight\n");
+	put("base", "f", "1\n2\n3\n4\n5\n6\n7\nten\n");
 	tap_eq_int(flags_of("f"), CHANGE_IS_CONFLICT | CHANGE_MERGES, "both sides changed, apart");
 	tap_eq_int(outcome_of(NULL, "f"), APPLY_MERGED, "merged");
-	tap_eq_str(get("base", "f"), "one\n2\n3\n4\n5\n6\n7\neight\n", "both changes are there");
+	tap_eq_str(get("base", "f"), "one\n2\n3\n4\n5\n6\n7\nten\n", "both changes are there");
 }
 
 static void test_touched(void)
