@@ -160,7 +160,24 @@ void relaxed_restore(struct relaxed *relaxed, int dirfd)
 	*relaxed = (struct relaxed){0};
 }
 
-int open_file(int dirfd, const char *name, ino_t ino)
+/* The owner's right to read, for the moment of opening. */
+static int open_closed(int dirfd, const char *name, mode_t mode)
+{
+	_cleanup_(fd_closep) int path = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(path)];
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	if (path < 0 || fd_chmod(path, mode | 0400) < 0)
+		return -EACCES;
+	fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	fd_chmod(path, mode);
+	return fd;
+}
+
+static int open_regular(int dirfd, const char *name, ino_t ino, bool staged)
 {
 	struct stat st;
 	int fd;
@@ -173,24 +190,27 @@ int open_file(int dirfd, const char *name, ino_t ino)
 	do
 		fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
 	while (fd < 0 && errno == EINTR);
-	if (fd < 0 && errno == EACCES && st.st_uid == geteuid() && geteuid() != 0) {
-		_cleanup_(fd_closep) int path = openat(dirfd, name,
-						       O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		char link[sizeof("/proc/self/fd/") + 3 * sizeof(path)];
-
-		snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-		if (path < 0 || fd_chmod(path, (st.st_mode & 07777) | 0400) < 0)
-			return -EACCES;
-		fd = open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-		fd_chmod(path, st.st_mode & 07777);
-	}
 	if (fd < 0)
-		return -errno;
+		fd = -errno;
+	if (fd == -EACCES && staged && st.st_uid == geteuid())
+		fd = open_closed(dirfd, name, st.st_mode & 07777);
+	if (fd < 0)
+		return fd;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (ino && st.st_ino != ino)) {
 		fd_close(fd);
 		return -ESTALE;
 	}
 	return fd;
+}
+
+int open_file(int dirfd, const char *name, ino_t ino)
+{
+	return open_regular(dirfd, name, ino, false);
+}
+
+int open_staged_file(int dirfd, const char *name, ino_t ino)
+{
+	return open_regular(dirfd, name, ino, true);
 }
 
 static bool is_dots(const char *name)

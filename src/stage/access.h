@@ -37,8 +37,10 @@ void relaxed_restore(struct relaxed *relaxed, int dirfd); /* and releases */
 /* The folder that holds PATH, O_PATH; *RET_NAME borrows from PATH. "" is refused
  * (-EINVAL). */
 int open_parent(int dirfd, const char *path, const char **ret_name);
-/* A regular file for reading, which must be INO. -ESTALE: it is not. */
+/* A regular file for reading, which must be INO (0: any). -ESTALE: it is not. */
 int open_file(int dirfd, const char *name, ino_t ino);
+/* The same of the upper layer, also where its owner may not read it. */
+int open_staged_file(int dirfd, const char *name, ino_t ino);
 int dir_names(int fd, struct strv *ret); /* sorted; FD is at its beginning */
 bool dir_is_empty(int fd);               /* also when it cannot be told: false */
 int fd_chmod(int fd, mode_t mode);       /* also O_PATH; not of a link */

@@ -125,7 +125,7 @@ static int is_equal(const struct upper_entry *entry)
 		return 1;
 	if (entry->upper->size != entry->base->size)
 		return 0;
-	upper = open_file(entry->upper_dir, entry->name, entry->upper->ino);
+	upper = open_staged_file(entry->upper_dir, entry->name, entry->upper->ino);
 	base = open_file(entry->base_dir, entry->name, entry->base->ino);
 	if (upper < 0 || base < 0)
 		return 0; /* cannot be read: counts as changed */
@@ -140,7 +140,8 @@ static void mark_type(struct change *change, const struct upper_entry *entry)
 	bool privileged = false;
 
 	if (new->type == NODE_FILE) {
-		_cleanup_(fd_closep) int fd = open_file(entry->upper_dir, entry->name, new->ino);
+		_cleanup_(fd_closep) int fd = open_staged_file(entry->upper_dir, entry->name,
+							       new->ino);
 
 		privileged = fd >= 0 && content_has_privileged(fd) > 0;
 	}
@@ -354,7 +355,7 @@ int changes_read(struct stage *stage, struct changes **ret, struct err *err)
 	return r;
 }
 
-static int open_side(int dirfd, const char *path, const struct node *node, int *ret_fd,
+static int open_side(int dirfd, const char *path, const struct node *node, bool staged, int *ret_fd,
 		     struct err *err)
 {
 	_cleanup_(fd_closep) int parent = -1;
@@ -365,7 +366,9 @@ static int open_side(int dirfd, const char *path, const struct node *node, int *
 		return err_set(err, ERR_SYSTEM, -EINVAL, "%s is %s, not a file", path,
 			       node_type_name(node->type));
 	parent = open_parent(dirfd, path, &name);
-	fd = parent < 0 ? parent : open_file(parent, name, node->ino);
+	fd = parent < 0 ? parent
+	     : staged   ? open_staged_file(parent, name, node->ino)
+			: open_file(parent, name, node->ino);
 	if (fd < 0)
 		return err_sys(err, fd, "open %s", path);
 	*ret_fd = fd;
@@ -378,7 +381,7 @@ int change_open_old(const struct stage *stage, const struct change *change, int 
 	_cleanup_(fd_closep) int base = -1;
 	int r = root_open(stage, change->root, &base, err);
 
-	return r < 0 ? r : open_side(base, change->path, &change->old, ret_fd, err);
+	return r < 0 ? r : open_side(base, change->path, &change->old, false, ret_fd, err);
 }
 
 int change_open_new(const struct stage *stage, const struct change *change, int *ret_fd,
@@ -387,7 +390,7 @@ int change_open_new(const struct stage *stage, const struct change *change, int 
 	_cleanup_(fd_closep) int upper = -1;
 	int r = stage_upper(stage, change->root, &upper, err);
 
-	return r < 0 ? r : open_side(upper, change->path, &change->new, ret_fd, err);
+	return r < 0 ? r : open_side(upper, change->path, &change->new, true, ret_fd, err);
 }
 
 typedef int open_fn(const struct stage *stage, const struct change *change, int *ret_fd,

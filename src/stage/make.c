@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -55,15 +56,21 @@ static int finish_file(int fd, const struct node *node, mode_t mode)
 static int copy_file(int from_dir, const char *from_name, const struct node *node, mode_t mode,
 		     int to_dir, const char *to_name)
 {
-	_cleanup_(fd_closep) int from = open_file(from_dir, from_name, node->ino);
+	_cleanup_(fd_closep) int from = open_staged_file(from_dir, from_name, node->ino);
 	_cleanup_(fd_closep) int to = from < 0 ? from : open_new(to_dir, to_name);
+	bool closed = geteuid() != 0 && !(node->mode & 0400);
 	int r;
 
 	if (to < 0)
 		return to;
 	r = content_copy(from, to);
+	/* These are read with the permissions of the file, not of the descriptor. */
+	if (r == 0 && closed && fchmod(from, node->mode | 0400) < 0)
+		r = -errno;
 	if (r == 0)
 		r = content_copy_xattrs(from, to);
+	if (closed)
+		fchmod(from, node->mode);
 	return r < 0 ? r : finish_file(to, node, mode);
 }
 

@@ -99,7 +99,7 @@ static bool differs(const struct upper_entry *entry)
 	if (entry->upper->type != NODE_FILE || entry->upper->size != entry->base->size ||
 	    entry->upper->size > COMPARE_MAX)
 		return true;
-	upper = open_file(entry->upper_dir, entry->name, entry->upper->ino);
+	upper = open_staged_file(entry->upper_dir, entry->name, entry->upper->ino);
 	base = open_file(entry->base_dir, entry->name, entry->base->ino);
 	return upper < 0 || base < 0 || content_equal(upper, base) != 1;
 }

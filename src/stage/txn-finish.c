@@ -15,19 +15,22 @@
 #include "stage/txn-run.h"
 #include "stage/txn.h"
 
+/* -EACCES: it is in a folder that closed itself. */
 static int look(int dirfd, const char *path, struct node *ret)
 {
 	_cleanup_(fd_closep) int parent = -1;
 	const char *name;
+	int r;
 
 	if (!*path)
 		return node_read(dirfd, "", ret);
 	parent = open_parent(dirfd, path, &name);
-	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP || parent == -EACCES) {
+	r = parent < 0 ? parent : node_read(parent, name, ret);
+	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP) {
 		*ret = (struct node){0};
-		return 0;
+		r = 0;
 	}
-	return parent < 0 ? parent : node_read(parent, name, ret);
+	return r;
 }
 
 /* The base of a path that stays staged is what it is now. */
@@ -44,6 +47,8 @@ static int refresh(struct txn *txn, const struct txn_item *item, struct index_en
 	entry->digest[0] = '\0';
 	entry->is_conflict = false;
 	r = look(root->base_fd, item->path, &entry->base);
+	if (r == -EACCES)
+		return 0;
 	if (r < 0 || entry->base.type != NODE_FILE || entry->base.size > INDEX_COPY_MAX)
 		return r;
 	parent = open_parent(root->base_fd, item->path, &name);
@@ -79,7 +84,7 @@ static int accept_base(const struct txn *txn, const struct txn_item *item,
 	int r = look(txn->roots[item->root].base_fd, item->path, &now);
 
 	if (r < 0)
-		return r;
+		return r == -EACCES ? 0 : r;
 	if (node_is_unmoved(&now, &entry->base) ||
 	    (item->action != TXN_NONE && entry->base.type == now.type &&
 	     entry->base.mode == now.mode && entry->base.size == now.size &&
@@ -100,10 +105,13 @@ static int add_entry(const struct txn *txn, const struct txn_item *item, struct 
 	_cleanup_(node_release) struct node upper = {0}, base = {0};
 	struct index_entry entry = {.root = item->root, .path = item->path, .t0 = now};
 	int r = look(root->upper_fd, item->path, &upper);
+	bool hidden = r == -EACCES;
 
-	if (r == 0)
+	if (r == 0 || hidden)
 		r = look(root->base_fd, item->path, &base);
-	if (r < 0 || upper.type == NODE_ABSENT || !node_is_unmoved(&base, &item->old))
+	if (r == -EACCES)
+		return 0;
+	if (r < 0 || (upper.type == NODE_ABSENT && !hidden) || !node_is_unmoved(&base, &item->old))
 		return r;
 	entry.base = base;
 	entry.upper_ino = upper.ino;
@@ -140,6 +148,8 @@ static int drop_gone(struct txn *txn, struct index *index)
 		r = look(txn->roots[entry->root].upper_fd, entry->path, &node);
 		if (r == 0 && node.type == NODE_ABSENT)
 			index_drop(index, entry);
+		if (r == -EACCES)
+			r = 0;
 	}
 	return r;
 }
@@ -204,7 +214,7 @@ static int look_at_left(struct txn *txn, struct err *err)
 			continue;
 		node_release(&item->left);
 		r = look(txn->roots[item->root].base_fd, item->path, &item->left);
-		if (r < 0)
+		if (r < 0 && r != -EACCES)
 			return err_sys(err, r, "look at %s", item->path);
 		/* Somebody else's by now: undo will look for ours. */
 		if (item->made.type != NODE_ABSENT && item->left.ino != item->made.ino)

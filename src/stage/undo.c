@@ -14,6 +14,7 @@
 #include "stage/choose.h"
 #include "stage/content.h"
 #include "stage/stage.h"
+#include "stage/txn-order.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
 
@@ -107,6 +108,34 @@ static int can_go(const struct txn *txn, const struct txn_item *item)
 	return 1;
 }
 
+static size_t git_len(const struct txn *txn, const struct txn_item *item)
+{
+	const char *inside = git_inside(txn->roots[item->root].path, item->path);
+
+	return inside ? (size_t)(inside - item->path) : (size_t)-1;
+}
+
+/* A repository is taken back as a whole, or not at all: an index that was written
+ * since may name objects that only came with it. */
+static void keep_repositories(struct txn *txn)
+{
+	for (size_t i = 0; i < txn->n_items; i++) {
+		const struct txn_item *item = &txn->items[i];
+		size_t len = git_len(txn, item);
+
+		if (!item->stays || len == (size_t)-1 ||
+		    (i > 0 && txn->items[i - 1].stays && git_len(txn, &txn->items[i - 1]) == len))
+			continue;
+		for (size_t k = 0; k < txn->n_items; k++) {
+			struct txn_item *other = &txn->items[k];
+
+			if (other->root == item->root && git_len(txn, other) == len &&
+			    strncmp(other->path, item->path, len) == 0)
+				other->stays = true;
+		}
+	}
+}
+
 /* Which items can be taken back; children first, since they decide on folders. */
 static int judge(struct txn *txn, struct err *err)
 {
@@ -118,6 +147,9 @@ static int judge(struct txn *txn, struct err *err)
 		if (txn->is_discard || (item->action == TXN_NONE && item->staged.type != NODE_DIR))
 			continue;
 		r = look(txn, item, &now);
+		/* In a folder that closed itself: looked at again once it is open. */
+		if (r == -EACCES)
+			continue;
 		item->stays = r == 0 && !is_as_left(txn, i - 1, &now);
 		if (r == 0 && !item->stays && made_folder(item)) {
 			r = can_go(txn, item);
@@ -126,6 +158,7 @@ static int judge(struct txn *txn, struct err *err)
 		if (r < 0)
 			return err_sys(err, r, "look at %s", item->path);
 	}
+	keep_repositories(txn);
 	/* Nothing can come back into a folder that stays something else. */
 	for (size_t i = 0; i < txn->n_items; i++) {
 		struct txn_item *item = &txn->items[i];

@@ -45,7 +45,7 @@ int upper_set_opaque(int dir_fd, bool opaque)
 
 bool upper_is_copied(int dirfd, const char *name)
 {
-	_cleanup_(fd_closep) int fd = open_file(dirfd, name, 0);
+	_cleanup_(fd_closep) int fd = open_staged_file(dirfd, name, 0);
 
 	if (fd == -ESTALE)
 		fd = path_open_nolink(dirfd, name, O_RDONLY | O_DIRECTORY, 0);
@@ -62,7 +62,7 @@ int upper_read(int dirfd, const char *name, enum upper_mark dir_mark, struct nod
 	int r = node_read(dirfd, name, ret);
 
 	if (r == 0 && dir_mark == UPPER_XWHITEOUT && ret->type == NODE_FILE && ret->size == 0) {
-		_cleanup_(fd_closep) int fd = open_file(dirfd, name, ret->ino);
+		_cleanup_(fd_closep) int fd = open_staged_file(dirfd, name, ret->ino);
 
 		if (fd >= 0 && fgetxattr(fd, XATTR_WHITEOUT, NULL, 0) >= 0)
 			ret->type = NODE_WHITEOUT;
@@ -281,6 +281,9 @@ static int visit_entry(struct walk *w, const struct frame *frame, int upper, enu
 	r = upper_read(upper, name, mark, &un);
 	if (r == 0 && base >= 0)
 		r = node_read(base, name, &bn);
+	/* What we cannot see there counts as nothing: apply puts nothing over it. */
+	if (r == -EACCES && un.type != NODE_ABSENT)
+		r = 0;
 	if (r < 0)
 		return err_sys(w->err, r, "look at %s", path);
 	if (un.type == NODE_ABSENT)
