@@ -203,6 +203,8 @@ static int probe_own(struct site *site, struct site_path *own, struct err *err)
 		if (lstat(real, &st) == 0) {
 			own->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
 			own->id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+		} else if (!is_absent(-errno) && errno != EACCES) {
+			return err_sys(err, -errno, "look at %s", real);
 		}
 		own->real = take_ptr(real);
 		return 0;
