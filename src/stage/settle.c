@@ -185,7 +185,7 @@ static int unwhite(struct settler *s, const char *path)
 
 	base = path_open_nolink(s->root->base_fd, path, O_PATH | O_DIRECTORY, 0);
 	if (base < 0)
-		return 0;
+		return base == -ENOENT || base == -ENOTDIR || base == -ELOOP ? 0 : base;
 	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
 	r = parent < 0 ? parent : node_read(base, "", &like);
 	if (r < 0)
@@ -376,6 +376,8 @@ static int make_parents(struct settler *s, const char *path)
 		r = parent < 0 ? parent : node_read(parent, name, &un);
 		if (r == 0 && un.type == NODE_ABSENT) {
 			base = path_open_nolink(s->root->base_fd, dir, O_PATH | O_DIRECTORY, 0);
+			if (base < 0 && base != -ENOENT && base != -ENOTDIR && base != -ELOOP)
+				r = base;
 			if (base >= 0)
 				r = node_read(base, "", &bn);
 			if (base >= 0 && r == 0)
