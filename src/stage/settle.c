@@ -258,6 +258,8 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 		      const char *key)
 {
 	_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(strv_release) struct strv names = {0};
+	int r;
 
 	if (fd == -EACCES) {
 		_cleanup_(fd_closep) int path = path_open_nolink(parent, name, O_PATH, 0);
@@ -266,10 +268,9 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 			return fd;
 		fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	}
-	if (fd < 0)
-		return fd;
-	if (!dir_is_empty(fd))
-		return 0;
+	r = fd < 0 ? fd : dir_names(fd, &names);
+	if (r < 0 || names.len > 0)
+		return r;
 	/* To move it, it must be writable. */
 	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
 		return -errno;
