@@ -56,8 +56,6 @@ static int prepare(struct job *job, struct err *err)
 		r = txn_plan_dirs(txn, job->changes, job->index, err);
 	if (r == 0)
 		r = txn_write_plan(txn, err);
-	if (r == 0)
-		r = txn_set_pending(txn, true, err);
 	if (r == 0 && !txn->is_discard)
 		r = txn_prepare(txn, job->progress, err);
 	if (r == 0)

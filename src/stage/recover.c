@@ -9,7 +9,6 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/tree-remove.h"
-#include "stage/access.h"
 #include "stage/apply.h"
 #include "stage/stage.h"
 #include "stage/txn-run.h"
@@ -92,20 +91,29 @@ static int recover(const char *state_dir, int applies, int lock, const char *id,
 	return r < 0 ? err_wrap(err, r, "end what was begun (%s %s)", ret->what, id) : 0;
 }
 
+/* 1: ID is what is pending. */
+static int read_pending(int dirfd, const char *path, char id[32])
+{
+	ssize_t n = readlinkat(dirfd, path, id, 31);
+
+	if (n < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	id[n] = '\0';
+	return strlen(id) == 22 && strspn(id, "0123456789-") == 22 ? 1 : -EBADMSG;
+}
+
 int stage_recover(const char *state_dir, struct recover_report *ret, struct err *err)
 {
 	_cleanup_(freep) char *path = path_join(state_dir, "applies/pending");
-	_cleanup_(fd_closep) int pending = -1, applies = -1, lock = -1;
-	_cleanup_(str_release) struct str id = {0};
+	_cleanup_(fd_closep) int applies = -1, lock = -1;
 	int r;
 
 	if (!path)
 		return err_oom(err);
 	*ret = (struct recover_report){0};
-	pending = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (pending < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0
-							   : err_sys(err, -errno, "open %s", path);
+	r = read_pending(AT_FDCWD, path, ret->id);
+	if (r <= 0)
+		return r < 0 ? err_sys(err, r, "read %s", path) : 0;
 	r = applies_open(state_dir, false, &applies, err);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
@@ -114,20 +122,10 @@ int stage_recover(const char *state_dir, struct recover_report *ret, struct err 
 		ret->outcome = RECOVER_BUSY;
 		return 0;
 	}
-	if (r < 0)
-		return r;
 	/* Under the lock it may be gone, or another. */
-	pending = fd_close(pending);
-	pending = open_file(applies, "pending", 0);
-	if (pending < 0)
-		return pending == -ENOENT ? 0 : err_sys(err, pending, "open %s", path);
-	r = fd_read_all(pending, sizeof(ret->id) - 1, &id);
-	if (r < 0)
-		return err_sys(err, r, "read %s", path);
-	/* Torn: it was not begun. */
-	if (id.len != 22 || strspn(id.data, "0123456789-") != 22)
-		return unlinkat(applies, "pending", 0) < 0 ? err_sys(err, -errno, "remove %s", path)
-							   : 0;
-	memcpy(ret->id, id.data, id.len + 1);
+	if (r == 0)
+		r = read_pending(applies, "pending", ret->id);
+	if (r <= 0)
+		return r < 0 ? err_sys(err, r, "read %s", path) : 0;
 	return recover(state_dir, applies, take_fd(lock), ret->id, ret, err);
 }

@@ -185,7 +185,7 @@ static int unwhite(struct settler *s, const char *path)
 
 	base = path_open_nolink(s->root->base_fd, path, O_PATH | O_DIRECTORY, 0);
 	if (base < 0)
-		return 0;
+		return base == -ENOENT || base == -ENOTDIR || base == -ELOOP ? 0 : base;
 	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
 	r = parent < 0 ? parent : node_read(base, "", &like);
 	if (r < 0)
@@ -258,6 +258,8 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 		      const char *key)
 {
 	_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
+	_cleanup_(strv_release) struct strv names = {0};
+	int r;
 
 	if (fd == -EACCES) {
 		_cleanup_(fd_closep) int path = path_open_nolink(parent, name, O_PATH, 0);
@@ -266,10 +268,9 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 			return fd;
 		fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	}
-	if (fd < 0)
-		return fd;
-	if (!dir_is_empty(fd))
-		return 0;
+	r = fd < 0 ? fd : dir_names(fd, &names);
+	if (r < 0 || names.len > 0)
+		return r;
 	/* To move it, it must be writable. */
 	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
 		return -errno;
@@ -376,6 +377,8 @@ static int make_parents(struct settler *s, const char *path)
 		r = parent < 0 ? parent : node_read(parent, name, &un);
 		if (r == 0 && un.type == NODE_ABSENT) {
 			base = path_open_nolink(s->root->base_fd, dir, O_PATH | O_DIRECTORY, 0);
+			if (base < 0 && base != -ENOENT && base != -ENOTDIR && base != -ELOOP)
+				r = base;
 			if (base >= 0)
 				r = node_read(base, "", &bn);
 			if (base >= 0 && r == 0)

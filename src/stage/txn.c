@@ -169,24 +169,22 @@ struct txn_dir *txn_add_dir(struct txn *txn, unsigned root, const char *path)
 }
 
 /* Sorts by time. */
-static int make_folder(struct txn *txn, struct err *err)
+static void make_id(char id[32])
 {
 	struct timespec now;
 	struct tm tm;
 	char date[20];
 
-	for (int tries = 0; tries < 100; tries++) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		gmtime_r(&now.tv_sec, &tm);
-		strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
-		snprintf(txn->id, sizeof(txn->id), "%s-%06u", date,
-			 (unsigned)(now.tv_nsec / 1000) % 1000000);
-		if (mkdirat(txn->applies_fd, txn->id, 0700) == 0)
-			break;
-		if (errno != EEXIST && errno != EINTR)
-			return err_sys(err, -errno, "make a folder in %s/applies", txn->state_dir);
-		txn->id[0] = '\0';
-	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
+	snprintf(id, 32, "%s-%06u", date, (unsigned)(now.tv_nsec / 1000) % 1000000);
+}
+
+static int make_folder(struct txn *txn, struct err *err)
+{
+	if (mkdirat(txn->applies_fd, txn->id, 0700) < 0)
+		return err_sys(err, -errno, "make a folder in %s/applies", txn->state_dir);
 	txn->dir_fd = openat(txn->applies_fd, txn->id, DIR_FLAGS);
 	if (txn->dir_fd < 0 || mkdirat(txn->dir_fd, "store", 0700) < 0 ||
 	    mkdirat(txn->dir_fd, "staged", 0700) < 0)
@@ -218,10 +216,16 @@ int txn_begin(struct stage *stage, bool is_discard, struct txn **ret, struct err
 		r = applies_lock(txn->applies_fd, &txn->lock_fd, err);
 	if (r < 0)
 		return r;
+	/* First of all: whoever finds it, and no folder, knows that nothing was done. */
+	make_id(txn->id);
+	r = txn_set_pending(txn, true, err);
+	if (r < 0)
+		return r;
 	r = make_folder(txn, err);
 	if (r < 0) {
-		if (txn->id[0])
+		if (r != -EEXIST)
 			tree_remove(txn->applies_fd, txn->id);
+		txn_set_pending(txn, false, NULL);
 		return r;
 	}
 	*ret = take_ptr(txn);
@@ -336,22 +340,20 @@ int txn_sync(struct txn *txn, struct err *err)
 	return 0;
 }
 
+/* A link, which is there as a whole or not at all. */
 int txn_set_pending(struct txn *txn, bool pending, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = -1;
-	int r = 0;
-
 	if (!pending) {
 		if (unlinkat(txn->applies_fd, "pending", 0) < 0 && errno != ENOENT)
 			return err_sys(err, -errno, "remove %s/applies/pending", txn->state_dir);
 		return 0;
 	}
-	fd = openat(txn->applies_fd, "pending.new",
-		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	r = fd < 0 ? -errno : fd_write_all(fd, txn->id, strlen(txn->id));
-	if (r == 0 && renameat(txn->applies_fd, "pending.new", txn->applies_fd, "pending") < 0)
-		r = -errno;
-	return r < 0 ? err_sys(err, r, "write %s/applies/pending", txn->state_dir) : 0;
+	if (symlinkat(txn->id, txn->applies_fd, "pending") == 0)
+		return 0;
+	if (errno == EEXIST)
+		return err_set(err, ERR_SYSTEM, -EBUSY,
+			       "an apply that was interrupted has to be ended first");
+	return err_sys(err, -errno, "write %s/applies/pending", txn->state_dir);
 }
 
 int txn_remove(struct txn *txn, struct err *err)

@@ -5,7 +5,7 @@
  *
  *     <state>/applies/
  *       lock              held by whoever works here
- *       pending           the id of one that has not come to its end
+ *       pending           a link that says the id of one that has not come to its end
  *       ID/journal        lines of lines.h
  *       ID/store/K        what item K puts into the base, or took out of it
  *       ID/staged/K       what item K took out of the upper layer
