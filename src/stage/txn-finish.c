@@ -33,25 +33,16 @@ static int look(int dirfd, const char *path, struct node *ret)
 	return r;
 }
 
-/* The base of a path that stays staged is what it is now. */
-static int refresh(struct txn *txn, const struct txn_item *item, struct index_entry *entry,
-		   struct err *err)
+/* ENTRY->base is what is there now: a copy of it, for a merge later on. */
+static int keep_copy(const struct txn *txn, struct index_entry *entry, struct err *err)
 {
-	const struct txn_root *root = &txn->roots[item->root];
 	_cleanup_(fd_closep) int parent = -1, fd = -1;
 	_cleanup_(str_release) struct str text = {0};
 	const char *name;
-	int r;
 
-	node_release(&entry->base);
-	entry->digest[0] = '\0';
-	entry->is_conflict = false;
-	r = look(root->base_fd, item->path, &entry->base);
-	if (r == -EACCES)
+	if (entry->base.type != NODE_FILE || entry->base.size > INDEX_COPY_MAX)
 		return 0;
-	if (r < 0 || entry->base.type != NODE_FILE || entry->base.size > INDEX_COPY_MAX)
-		return r;
-	parent = open_parent(root->base_fd, item->path, &name);
+	parent = open_parent(txn->roots[entry->root].base_fd, entry->path, &name);
 	fd = parent < 0 ? parent : open_file(parent, name, entry->base.ino);
 	if (fd < 0 || content_read(fd, INDEX_COPY_MAX, &text) < 0)
 		return 0;
@@ -59,6 +50,20 @@ static int refresh(struct txn *txn, const struct txn_item *item, struct index_en
 	if (diff_is_binary(str_text(&text), text.len))
 		return 0;
 	return index_keep_copy(txn->stage, entry->digest, &text, err);
+}
+
+/* The base of a path that stays staged is what it is now. */
+static int refresh(const struct txn *txn, struct index_entry *entry, struct err *err)
+{
+	int r;
+
+	node_release(&entry->base);
+	entry->digest[0] = '\0';
+	entry->is_conflict = false;
+	r = look(txn->roots[entry->root].base_fd, entry->path, &entry->base);
+	if (r < 0)
+		return r == -EACCES ? 0 : r;
+	return keep_copy(txn, entry, err);
 }
 
 static int copy_entry(const struct index_entry *from, struct index *index)
@@ -78,7 +83,7 @@ static int copy_entry(const struct index_entry *from, struct index *index)
 
 /* Our own renames changed the ctime: that is no change of the host's. */
 static int accept_base(const struct txn *txn, const struct txn_item *item,
-		       struct index_entry *entry)
+		       struct index_entry *entry, struct err *err)
 {
 	struct node now = {0};
 	int r = look(txn->roots[item->root].base_fd, item->path, &now);
@@ -91,7 +96,7 @@ static int accept_base(const struct txn *txn, const struct txn_item *item,
 	     timespec_compare(entry->base.mtime, now.mtime) == 0)) {
 		node_release(&entry->base);
 		entry->base = now;
-		return 0;
+		return entry->digest[0] ? keep_copy(txn, entry, err) : 0;
 	}
 	node_release(&now);
 	return 0;
@@ -127,11 +132,11 @@ static int update_item(struct txn *txn, const struct txn_item *item, bool backwa
 	if (!entry)
 		return backward ? add_entry(txn, item, index, now) : 0;
 	if (backward)
-		return accept_base(txn, item, entry);
+		return accept_base(txn, item, entry, err);
 	if (item->action == TXN_NONE || item->settles)
 		return 0;
 	entry->t0 = now;
-	return refresh(txn, item, entry, err);
+	return refresh(txn, entry, err);
 }
 
 /* What is not staged any more needs no entry. */

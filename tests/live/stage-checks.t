@@ -205,6 +205,20 @@ def case_other_names_SW11(p):
     ok(sorted(os.listdir(p.ws)) == sorted(n for n in odd if n != odd[3]), p, 'the rest applied', r)
 
 
+def case_taken_back_and_edited(p):
+    fresh(p, f=''.join(f'{i}\n' for i in range(20)))
+    staged(p, 'sed -i s/^2$/TWO/ f')
+    p.verb('apply')
+    r = p.verb('undo')
+    ok(r.code == 0 and 'TWO' not in (p.ws / 'f').read_text(), p, 'an apply is taken back', r)
+    with open(p.ws / 'f', 'a') as f:
+        f.write('user\n')
+    r = p.verb('apply')
+    text = (p.ws / 'f').read_text()
+    ok(r.code == 0 and b'merged' in r.out and 'TWO' in text and text.endswith('user\n'), p, 'and merges with what came later', r)
+
+
 main(case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
      case_holes_SW09, case_two_at_once_SW21, case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
-     case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11)
+     case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11,
+     case_taken_back_and_edited)
