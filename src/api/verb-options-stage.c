@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* verb-options-stage - the options of verbs about staged writes. */
 #include "api/verb-options.h"
-#include "api/verbs.h"
-#include "base/cleanup.h"
 
-#define HELP                                                                                       \
-	{                                                                                          \
-		"help", 'h', NULL, "print this text", OPT_HELP, NULL                               \
-	}
-#define JSON                                                                                       \
-	{                                                                                          \
-		"json", 'j', NULL, "print JSON", OPT_JSON, NULL                                    \
-	}
-#define WORKSPACE                                                                                  \
-	{                                                                                          \
-		"workspace", 0, "DIR", "the workspace, instead of looking upwards from here",      \
-			OPT_WORKSPACE, NULL                                                        \
-	}
+#include "api/verb-options-impl.h"
+
 #define STAGE                                                                                      \
 	{                                                                                          \
 		"stage", 0, "NAME", "this stage, not the workspace's current one", OPT_STAGE, NULL \
@@ -26,12 +13,6 @@
 		"accept-unsynced", 0, NULL, "even if a crash of the machine may have cut files",   \
 			OPT_ACCEPT_UNSYNCED, NULL                                                  \
 	}
-#define TABLE(items)                                                                               \
-	(struct opt_table)                                                                         \
-	{                                                                                          \
-		items, array_len(items), false                                                     \
-	}
-
 struct opt_table options_diff(void)
 {
 	static const struct opt items[] = {

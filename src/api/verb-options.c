@@ -1,29 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "api/verb-options.h"
 
+#include "api/verb-options-impl.h"
 #include "api/verbs.h"
 #include "base/cleanup.h"
 #include "config/keys.h"
 #include "policy/resolve.h"
-
-#define HELP                                                                                       \
-	{                                                                                          \
-		"help", 'h', NULL, "print this text", OPT_HELP, NULL                               \
-	}
-#define JSON                                                                                       \
-	{                                                                                          \
-		"json", 'j', NULL, "print JSON", OPT_JSON, NULL                                    \
-	}
-#define WORKSPACE                                                                                  \
-	{                                                                                          \
-		"workspace", 0, "DIR", "the workspace, instead of looking upwards from here",      \
-			OPT_WORKSPACE, NULL                                                        \
-	}
-#define TABLE(items)                                                                               \
-	(struct opt_table)                                                                         \
-	{                                                                                          \
-		items, array_len(items), false                                                     \
-	}
 
 #define FOR_PROGRAMS "For programs"
 

@@ -4,13 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sha-blocks.h"
+
 #define SHA256_SIZE 32
 #define SHA256_HEX  65 /* with the NUL */
 
 struct sha256 {
 	uint32_t state[8];
-	uint64_t bytes;
-	uint8_t block[64];
+	struct sha_blocks blocks;
 };
 
 void sha256_init(struct sha256 *h);

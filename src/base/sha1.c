@@ -34,7 +34,7 @@ static uint32_t mix(int round, uint32_t b, uint32_t c, uint32_t d)
 	}
 }
 
-static void compress(uint32_t state[5], const uint8_t *block)
+static void compress(uint32_t *state, const uint8_t *block)
 {
 	uint32_t w[80], a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];
 
@@ -61,55 +61,20 @@ static void compress(uint32_t state[5], const uint8_t *block)
 
 void sha1_add(struct sha1 *h, const void *data, size_t len)
 {
-	const uint8_t *p = data;
-	size_t used = h->bytes % sizeof(h->block);
-
-	h->bytes += len;
-	if (used > 0) {
-		size_t n = sizeof(h->block) - used;
-
-		if (n > len)
-			n = len;
-		if (n > 0)
-			memcpy(h->block + used, p, n);
-		if (used + n < sizeof(h->block))
-			return;
-		compress(h->state, h->block);
-		p += n;
-		len -= n;
-	}
-	for (; len >= sizeof(h->block); len -= sizeof(h->block), p += sizeof(h->block))
-		compress(h->state, p);
-	if (len > 0)
-		memcpy(h->block, p, len);
+	sha_blocks_add(&h->blocks, h->state, compress, data, len);
 }
 
 void sha1_end(struct sha1 *h, uint8_t digest[SHA1_SIZE])
 {
-	static const uint8_t padding[64] = {0x80};
-	uint64_t bits = h->bytes * 8;
-	size_t used = h->bytes % 64;
-	uint8_t length[8];
-
-	for (int i = 0; i < 8; i++)
-		length[i] = (uint8_t)(bits >> (56 - 8 * i));
-	sha1_add(h, padding, (used < 56 ? 56 : 120) - used);
-	sha1_add(h, length, sizeof(length));
-	for (int i = 0; i < SHA1_SIZE; i++)
-		digest[i] = (uint8_t)(h->state[i / 4] >> (24 - 8 * (i % 4)));
+	sha_blocks_end(&h->blocks, h->state, compress, digest, SHA1_SIZE);
 }
 
 void sha1_end_hex(struct sha1 *h, char hex[SHA1_HEX])
 {
-	static const char digits[] = "0123456789abcdef";
 	uint8_t digest[SHA1_SIZE];
 
 	sha1_end(h, digest);
-	for (size_t i = 0; i < SHA1_SIZE; i++) {
-		hex[2 * i] = digits[digest[i] >> 4];
-		hex[2 * i + 1] = digits[digest[i] & 15];
-	}
-	hex[2 * SHA1_SIZE] = '\0';
+	sha_blocks_hex(digest, SHA1_SIZE, hex);
 }
 
 void git_blob_id(const void *data, size_t len, char hex[SHA1_HEX])

@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/sha-blocks.h"
+
 #define SHA1_SIZE 20
 #define SHA1_HEX  41 /* with the NUL */
 
 struct sha1 {
 	uint32_t state[5];
-	uint64_t bytes;
-	uint8_t block[64];
+	struct sha_blocks blocks;
 };
 
 void sha1_init(struct sha1 *h);
