@@ -247,8 +247,10 @@ static int need_above(struct chooser *c)
 		while ((up = above(c, change, path))) {
 			struct verdict *parent = &c->verdicts[index_of(c, up)];
 
-			if (!makes_folder(up) || parent->is_taken)
+			if (!makes_folder(up))
 				continue;
+			if (parent->is_taken)
+				break; /* and what it needs was seen to when it was looked at */
 			if (parent->is_asked && parent->outcome != APPLY_PROTECTED) {
 				leave(verdict, APPLY_HELD, "the folder that it is in is left");
 				break;
