@@ -64,8 +64,11 @@ int txn_make_stores(struct txn *txn, struct err *err)
 		    (mkdirat(root->base_fd, name, 0700) < 0 && errno != EEXIST))
 			return err_sys(err, -errno, "make a folder in %s", root->path);
 		set_root_time(txn, root, &before);
-		root->store_fd =
-			path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
+		root->store_fd = txn_open_store(txn, root);
+		if (root->store_fd == -EPERM)
+			return err_set(err, ERR_SYSTEM, -EPERM,
+				       "%s/%s is not what was made there: somebody interferes",
+				       root->path, name);
 		if (root->store_fd < 0)
 			return err_sys(err, root->store_fd, "open a folder in %s", root->path);
 	}
@@ -85,10 +88,15 @@ int txn_drop_stores(struct txn *txn)
 
 		if (!root->is_apart || root->base_fd < 0 || fstat(root->base_fd, &before) < 0)
 			continue;
-		root->store_fd = fd_close(root->store_fd);
-		r = tree_remove(root->base_fd, name);
-		if (r < 0 && r != -ENOENT)
+		/* What else has that name by now is not ours to empty. */
+		if (root->store_fd < 0)
+			root->store_fd = txn_open_store(txn, root);
+		r = root->store_fd < 0 ? 0 : tree_empty(root->store_fd);
+		if (r < 0)
 			failed = r;
+		else if (root->store_fd >= 0)
+			unlinkat(root->base_fd, name, AT_REMOVEDIR);
+		root->store_fd = fd_close(root->store_fd);
 		set_root_time(txn, root, &before);
 	}
 	return failed;

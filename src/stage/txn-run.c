@@ -268,6 +268,19 @@ static int relax(struct txn *txn, struct err *err)
 	return 0;
 }
 
+/* Is it the folder that was planned with? Others may have put another in its place, which
+ * is not theirs to change. */
+static bool is_planned(const struct txn *txn, const struct txn_dir *dir, const struct stat *st)
+{
+	size_t i = txn_find_item(txn, dir->root, dir->path);
+
+	if (dir->before.type == NODE_DIR && dir->before.ino == st->st_ino)
+		return true;
+	/* Made by us, or from another mount and copied back. */
+	return i != (size_t)-1 &&
+	       (txn->items[i].made.ino == st->st_ino || txn->items[i].old.ino == st->st_ino);
+}
+
 static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forward)
 {
 	bool sets_time = forward ? dir->sets_time : dir->before.type == NODE_DIR;
@@ -284,6 +297,8 @@ static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forwar
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* deleted, as it should be, or by somebody else */
 	r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+	if (r == 0 && !is_planned(txn, dir, &st))
+		return 0;
 	if (r == 0 && (st.st_mode & 07777) != mode)
 		r = fd_chmod(fd, mode);
 	if (r == 0 && sets_time && utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
