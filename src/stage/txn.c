@@ -396,6 +396,8 @@ int txn_set_pending(struct txn *txn, bool pending, struct err *err)
 	r = fd < 0 ? -errno : fd_write_all(fd, txn->id, strlen(txn->id));
 	if (r == 0 && renameat(txn->applies_fd, "pending.new", txn->applies_fd, "pending") < 0)
 		r = -errno;
+	if (r < 0)
+		unlinkat(txn->applies_fd, "pending.new", 0);
 	return r < 0 ? err_sys(err, r, "write %s/applies/pending", txn->state_dir) : 0;
 }
 
