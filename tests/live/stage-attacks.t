@@ -113,6 +113,57 @@ def case_mode_after_decision(p):
     box.remove()
 
 
+def on_terminal(box, *args):
+    """What a verb says to a terminal."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(box.ws)
+        argv = box.p.argv([box.p.pale_path, *args])
+        os.execve(shutil.which(argv[0]), argv, dict(box.env, PAGER='cat'))
+    seen = b''
+    while select.select([fd], [], [], 10)[0]:
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data
+    os.close(fd)
+    os.waitpid(pid, 0)
+    return seen
+
+
+def case_among_gits_own_files(p):
+    """Git's own data is one line for a reader. What it executes, or writes through, is not among it."""
+    box = Box(p, 'own')
+    box.host('git init -q .')
+    box.run('mkdir -p .git/modules/new/hooks .git/modules/new/info .git/logs .git/objects/aa new; echo x >.git/modules/new/hooks/post-checkout; '
+            'echo x >.git/modules/new/config; echo x >.git/modules/new/info/attributes; echo "gitdir: ../.git/modules/new" >new/.git; '
+            'ln -s /nowhere .git/logs/HEAD; echo x >.git/objects/aa/bb')
+    seen = box.verb('diff', '--stat').out
+    for name in ('.git/modules/new/hooks/post-checkout', '.git/modules/new/config', '.git/modules/new/info/attributes', 'new/.git',
+                 '.git/logs/HEAD'):
+        ok(name.encode() in seen, p, f'{name} is shown', seen)
+    ok(b'objects/aa/bb' not in seen and b"git's own" in seen, p, 'twin: an object is not', seen)
+    box.remove()
+
+
+def case_modes_on_a_terminal(p):
+    """A patch knows two modes. The others are said beside it."""
+    box = Box(p, 'modes')
+    p.write(box.ws / 'key', 'one\n' * 9, 0o600)
+    p.write(box.ws / 'moved', 'two\n' * 9, 0o600)
+    p.write(box.ws / 'same', 'one\n', 0o600)
+    box.run('echo two >>key; chmod 646 key; mv moved away; chmod 606 away; echo x >open; chmod 666 open; mkdir -m 777 dir; '
+            'echo x >plain; echo x >>same')
+    seen = on_terminal(box, 'diff')
+    for mode in (b'MODE 0600 -> 0646', b'MODE 0600 -> 0606', b'MODE 0666', b'MODE 0777'):
+        ok(mode in seen, p, f'{mode.decode()}', seen)
+    ok(seen.count(b'MODE') == 4, p, 'twin: and no others', seen)
+    box.remove()
+
+
 def case_moved_into_deleted_folder(p):
     """What the user moves into a folder that goes is older than the run, and his all the same."""
     box = Box(p, 'moved')
@@ -252,5 +303,6 @@ def case_workspace_was_replaced(p):
     box.remove()
 
 
-main(case_rewritten_while_reviewed, case_mode_after_decision, case_moved_into_deleted_folder, case_access_list,
+main(case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
+     case_modes_on_a_terminal, case_moved_into_deleted_folder, case_access_list,
      case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced, uids=(1000,))
