@@ -181,6 +181,24 @@ def case_moved_into_deleted_folder(p):
     box.remove()
 
 
+def case_folder_closed_before_undo(p):
+    """What the user did to a folder since the apply is not taken back with it."""
+    box = Box(p, 'closed')
+    for name in ('mine', 'other'):
+        p.mkdir(box.ws / name)
+        p.write(box.ws / name / 'file', 'one\n')
+    p.mkdir(box.ws / 'staged')
+    box.run('echo two >>mine/file; echo two >>other/file; chmod 750 staged')
+    r = box.verb('apply')
+    ok((box.ws / 'staged').stat().st_mode & 0o777 == 0o750, p, 'applied', r)
+    (box.ws / 'mine').chmod(0o700)
+    r = box.verb('undo')
+    ok((box.ws / 'mine').stat().st_mode & 0o777 == 0o700, p, 'its mode stays', r)
+    ok((box.ws / 'mine/file').read_text() == 'one\n' and (box.ws / 'staged').stat().st_mode & 0o777 == 0o755, p,
+       'twin: the rest is taken back', r)
+    box.remove()
+
+
 def acl(path):
     try:
         return os.getxattr(path, 'system.posix_acl_access')
@@ -304,5 +322,5 @@ def case_workspace_was_replaced(p):
 
 
 main(case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
-     case_modes_on_a_terminal, case_moved_into_deleted_folder, case_access_list,
+     case_modes_on_a_terminal, case_moved_into_deleted_folder, case_folder_closed_before_undo, case_access_list,
      case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced, uids=(1000,))
