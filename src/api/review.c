@@ -94,10 +94,13 @@ static void digest_node(struct sha256 *h, const struct node *node)
 {
 	struct {
 		uint64_t type, mode, size, ino;
-		int64_t sec, nsec;
-	} facts = {node->type, node->mode,         node->size,
-		   node->ino,  node->mtime.tv_sec, node->mtime.tv_nsec};
+		int64_t sec, nsec, changed_sec, changed_nsec;
+	} facts = {node->type,         node->mode,         node->size,
+		   node->ino,          node->mtime.tv_sec, node->mtime.tv_nsec,
+		   node->ctime.tv_sec, node->ctime.tv_nsec};
 
+	if (node->type == NODE_DIR) /* it changes when we look into a closed one */
+		facts.changed_sec = facts.changed_nsec = 0;
 	sha256_add(h, &facts, sizeof(facts));
 }
 
@@ -119,6 +122,12 @@ static void digest(const struct review *review, const struct review_item *item,
 			digest_node(&h, &change->new);
 			continue;
 		}
+		if (item->entry->from)
+			sha256_add(&h, item->entry->from->path,
+				   strlen(item->entry->from->path) + 1);
+		/* All bits of the mode, not only those that a patch has. */
+		sha256_add(&h, &change->old.mode, sizeof(change->old.mode));
+		sha256_add(&h, &change->new.mode, sizeof(change->new.mode));
 		sha256_add(&h, &sides->old.mode, sizeof(sides->old.mode));
 		sha256_add(&h, &sides->new.mode, sizeof(sides->new.mode));
 		sha256_add(&h, &change->flags, sizeof(change->flags));

@@ -28,6 +28,21 @@ static int put_line(struct str *out, const char *colour, const char *text)
 	return r < 0 ? r : str_append(out, *colour ? PLAIN "\n" : "\n");
 }
 
+int put_mode(struct str *out, const struct entry *entry, bool is_next)
+{
+	const struct node *old = entry->from ? &entry->from->old : &entry->change->old;
+	const struct node *new = &entry->change->new;
+	const char *before = is_next ? ", " : "";
+
+	if (new->type == NODE_ABSENT || new->type == NODE_LINK)
+		return 0;
+	if (old->type != new->type)
+		return new->mode & 022 ? str_appendf(out, "%sMODE %04o", before, new->mode) : 0;
+	if (old->mode == new->mode || new->type == NODE_DIR)
+		return 0; /* of a folder it is the change itself */
+	return str_appendf(out, "%sMODE %04o -> %04o", before, old->mode, new->mode);
+}
+
 int put_marks(struct str *out, const struct staged *staged, const struct entry *entry, bool colour)
 {
 	_cleanup_(str_release) struct str flags = {0};
@@ -38,6 +53,8 @@ int put_marks(struct str *out, const struct staged *staged, const struct entry *
 
 	if (r == 0)
 		r = put_flags(&flags, change->flags, change->why);
+	if (r == 0)
+		r = put_mode(&flags, entry, flags.len > 2);
 	if (r == 0 && flags.len > 2)
 		r = put_line(out, !colour ? "" : alert ? ALERT : YELLOW, str_text(&flags));
 	if (r == 0 && change->run) {

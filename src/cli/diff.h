@@ -24,6 +24,8 @@ int diff_conflict(struct diff_job *job, const struct entry *entry, struct err *e
 
 /* "# …" lines over a file, for a terminal. */
 int put_marks(struct str *out, const struct staged *staged, const struct entry *entry, bool colour);
+/* "MODE 0600 -> 0666": what no patch says; of a new one when others can write to it. */
+int put_mode(struct str *out, const struct entry *entry, bool is_next);
 /* What no patch can show, in words: "folder added", "mode 0644 -> 0600". */
 int put_change_text(struct str *out, const struct entry *entry);
 /* sides_load(); 1: it has changed meanwhile, was reported, and is passed over. */

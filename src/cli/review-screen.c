@@ -164,11 +164,7 @@ static int put_marks_row(const struct review *review, struct str *out)
 		r = put_flags(out, change->flags, change->why);
 	if (r == 0 && review->sides.is_binary)
 		r = str_append(out, out->len > 1 ? ", BINARY" : "BINARY");
-	if (r == 0 && change->old.type == NODE_FILE && change->new.type == NODE_FILE &&
-	    change->old.mode != change->new.mode)
-		r = str_appendf(out, "%sMODE %04o -> %04o", out->len > 1 ? ", " : "",
-				change->old.mode, change->new.mode);
-	return r;
+	return r < 0 ? r : put_mode(out, item->entry, out->len > 1);
 }
 
 static int draw_head(struct screen *screen, const struct review *review)

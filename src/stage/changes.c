@@ -190,17 +190,18 @@ static void mark_conflict(struct reader *reader, struct change *change)
 static int take_folder(struct reader *reader, const struct upper_entry *entry)
 {
 	const struct node *upper = entry->upper, *base = entry->base;
+	bool conflict = judge_entry(&reader->judge, reader->root, entry);
 	struct change *change;
 
 	if (upper->mode == base->mode || judge_mode_is_hosts(&reader->judge, reader->root, entry))
-		if (!entry->is_too_deep)
+		if (!entry->is_too_deep && !(conflict && entry->is_opaque))
 			return 0;
 	change = add(reader, entry->path, CHANGE_MODE, base, upper);
 	if (!change)
 		return err_oom(reader->err);
 	change->is_opaque = entry->is_opaque;
 	mark_type(change, entry);
-	if (judge_entry(&reader->judge, reader->root, entry))
+	if (conflict)
 		mark_conflict(reader, change);
 	return set_run(reader, change) < 0 ? err_oom(reader->err) : 0;
 }
@@ -298,6 +299,28 @@ static void sort(struct changes *changes)
 	changes->n = kept + 1;
 }
 
+/* In a folder that the host put there meanwhile, everything is new, however old. */
+static void spread_conflicts(struct changes *changes)
+{
+	const struct change *top = NULL;
+
+	for (size_t i = 0; i < changes->n; i++) {
+		struct change *change = &changes->items[i];
+
+		if (top &&
+		    (top->root != change->root || !change_path_below(top->path, change->path)))
+			top = NULL;
+		if (top && change->old.type != NODE_ABSENT &&
+		    !(change->flags & CHANGE_IS_CONFLICT)) {
+			change->flags |= CHANGE_IS_CONFLICT;
+			change->why = top->why;
+		}
+		if (!top && change->flags & CHANGE_IS_CONFLICT && change->old.type == NODE_DIR &&
+		    (change->new.type != NODE_DIR || change->is_opaque))
+			top = change;
+	}
+}
+
 static int read_root(struct reader *reader)
 {
 	struct upper_visitor visitor = {.entry = take_entry, .gone = take_gone, .data = reader};
@@ -339,6 +362,7 @@ static int read_once(struct stage *stage, struct changes **ret, struct err *err)
 	if (r < 0)
 		return r;
 	sort(changes);
+	spread_conflicts(changes);
 	*ret = take_ptr(changes);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
@@ -56,13 +57,22 @@ static void leave(struct verdict *verdict, enum apply_outcome outcome, const cha
 	verdict->why = why;
 }
 
+/* Times of content can be set by whoever writes it; only the ctime tells. A file that
+ * its owner cannot read gets a new one whenever we look. */
+static bool is_same_staged(const struct node *seen, const struct node *now)
+{
+	bool has_ctime = now->type == NODE_FILE && (now->mode & 0400 || geteuid() == 0);
+
+	return has_ctime ? node_is_same(seen, now) : node_is_unmoved(seen, now);
+}
+
 /* Is CHANGE what the user saw? */
 static bool is_as_reviewed(const struct changes *reviewed, const struct change *change)
 {
 	const struct change *seen = changes_find(reviewed, change->root, change->path);
 
 	return seen && seen->kind == change->kind && node_is_same(&seen->old, &change->old) &&
-	       node_is_unmoved(&seen->new, &change->new);
+	       is_same_staged(&seen->new, &change->new);
 }
 
 static const char *inside_git(const struct chooser *c, const struct change *change)
@@ -237,8 +247,10 @@ static int need_above(struct chooser *c)
 		while ((up = above(c, change, path))) {
 			struct verdict *parent = &c->verdicts[index_of(c, up)];
 
-			if (!makes_folder(up) || parent->is_taken)
+			if (!makes_folder(up))
 				continue;
+			if (parent->is_taken)
+				break; /* and what it needs was seen to when it was looked at */
 			if (parent->is_asked && parent->outcome != APPLY_PROTECTED) {
 				leave(verdict, APPLY_HELD, "the folder that it is in is left");
 				break;

@@ -76,12 +76,12 @@ static bool is_later(const struct node *node, struct timespec t0)
 	return timespec_compare(node->ctime, t0) > 0;
 }
 
-/* A folder's time moves with its entries, and these are judged by themselves; one
- * that came by a rename has a new ctime and an old mtime. */
+/* A folder's time moves with its entries, both times as one, and these are judged by
+ * themselves; one that came by a rename has a newer ctime, and what is in it has not. */
 bool judge_gone(const struct node *base, struct timespec t0)
 {
 	return is_later(base, t0) &&
-	       (base->type != NODE_DIR || timespec_compare(base->mtime, t0) <= 0);
+	       (base->type != NODE_DIR || timespec_compare(base->mtime, base->ctime) != 0);
 }
 
 static bool has_digest(const struct upper_entry *entry, const char *digest)
@@ -93,6 +93,13 @@ static bool has_digest(const struct upper_entry *entry, const char *digest)
 		return false;
 	fd = open_file(entry->base_dir, entry->name, entry->base->ino);
 	return fd >= 0 && content_digest(fd, now) == 0 && str_eq(now, digest);
+}
+
+/* Does all go that the base has in it? */
+static bool hides_folder(const struct upper_entry *entry)
+{
+	return entry->base->type == NODE_DIR &&
+	       (entry->upper->type != NODE_DIR || entry->is_opaque);
 }
 
 static bool is_as_recorded(const struct index_entry *known, const struct upper_entry *entry)
@@ -107,7 +114,9 @@ static bool is_as_recorded(const struct index_entry *known, const struct upper_e
 	case NODE_ABSENT:
 		return true;
 	case NODE_DIR:
-		return base->mode == known->base.mode;
+		/* What is in another folder of that name may be older than the run. */
+		return base->mode == known->base.mode &&
+		       (!hides_folder(entry) || base->ino == known->base.ino);
 	case NODE_LINK:
 		return str_eq(base->target, known->base.target);
 	case NODE_FILE:
@@ -162,6 +171,8 @@ bool judge_entry(const struct judge *judge, unsigned root, const struct upper_en
 	case NODE_ABSENT:
 		return was_there(entry, t0);
 	case NODE_DIR:
+		if (hides_folder(entry) && judge_gone(entry->base, t0))
+			return true;
 		/* Its time moves with every entry, and these are judged by themselves. */
 		return both_folders(entry) && entry->upper->mode != entry->base->mode &&
 		       is_later(entry->base, t0);

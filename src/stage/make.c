@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -13,6 +15,8 @@
 #include "stage/access.h"
 #include "stage/content.h"
 #include "stage/node.h"
+
+#define XATTR_ACL "system.posix_acl_access"
 
 /* Root gives each file to whom it belongs; others can at most choose the group. */
 static int give(int dirfd, const char *name, int flags, const struct node *node)
@@ -92,6 +96,19 @@ static int copy_dir(int from_dir, const char *from_name, const struct node *node
 	return r < 0 ? r : give(to, "", AT_EMPTY_PATH, node);
 }
 
+/* The store may be in a folder of somebody else's: a link there leads anywhere. */
+static int chmod_fifo(int dir, const char *name, mode_t mode)
+{
+	_cleanup_(fd_closep) int fd = path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return S_ISFIFO(st.st_mode) ? fd_chmod(fd, mode) : -ESTALE;
+}
+
 static int copy_special(const struct node *node, mode_t mode, int to_dir, const char *to_name)
 {
 	int r = node->type == NODE_LINK ? symlinkat(node->target, to_dir, to_name)
@@ -100,8 +117,8 @@ static int copy_special(const struct node *node, mode_t mode, int to_dir, const 
 	if (r < 0)
 		return -errno;
 	r = give(to_dir, to_name, AT_SYMLINK_NOFOLLOW, node);
-	if (r == 0 && node->type == NODE_FIFO && fchmodat(to_dir, to_name, mode, 0) < 0)
-		r = -errno;
+	if (r == 0 && node->type == NODE_FIFO)
+		r = chmod_fifo(to_dir, to_name, mode);
 	return r < 0 ? r : set_time(to_dir, to_name, node);
 }
 
@@ -131,6 +148,39 @@ int make_copy(int from_dir, const char *from_name, const struct node *node, mode
 	if (r < 0 && r != -EEXIST)
 		unlinkat(to_dir, to_name, node->type == NODE_DIR ? AT_REMOVEDIR : 0);
 	return r;
+}
+
+/* A file, to be used by its name in /proc: it may not be readable. */
+static int open_link(int dir, const char *name, char link[32])
+{
+	int fd = path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		fd_close(fd);
+		return -ESTALE;
+	}
+	snprintf(link, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+int make_acl(int from_dir, const char *from_name, int to_dir, const char *to_name, mode_t mode)
+{
+	char from_link[32], to_link[32], acl[4096];
+	_cleanup_(fd_closep) int from = open_link(from_dir, from_name, from_link);
+	_cleanup_(fd_closep) int to = -1;
+	ssize_t n = from < 0 ? 0 : getxattr(from_link, XATTR_ACL, acl, sizeof(acl));
+
+	if (from < 0 || (n < 0 && (errno == ENODATA || errno == ENOTSUP)))
+		return 0; /* it is another by now: told later */
+	to = open_link(to_dir, to_name, to_link);
+	if (to < 0)
+		return to;
+	if (n < 0 || setxattr(to_link, XATTR_ACL, acl, (size_t)n, 0) < 0)
+		mode &= ~(mode_t)070;
+	return fd_chmod(to, mode);
 }
 
 int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,

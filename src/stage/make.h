@@ -13,5 +13,8 @@ struct node;
 int make_copy(int from_dir, const char *from_name, const struct node *node, mode_t mode, int to_dir,
 	      const char *to_name);
 /* A regular file of these bytes. */
+/* The access list of a file that stands at FROM becomes that of the one at TO: without it
+ * the bits of the group in MODE would say more than they did. */
+int make_acl(int from_dir, const char *from_name, int to_dir, const char *to_name, mode_t mode);
 int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,
 	      const char *to_name);

@@ -28,7 +28,7 @@ static const struct runs_later {
 	const char *names, *why;
 } runs_later[] = {
 	{".git/hooks/ .githooks/ .husky/", "a git hook"},
-	{".git/config .git/config.worktree .git/info/attributes .gitattributes .gitmodules",
+	{".git .git/config .git/config.worktree .git/info/attributes .gitattributes .gitmodules",
 	 "git may execute what it names"},
 	{".github/workflows/ .github/actions/ .gitea/workflows/ .forgejo/workflows/ .circleci/ "
 	 ".buildkite/ .gitlab-ci.yml .travis.yml .drone.yml .woodpecker.yml appveyor.yml "
@@ -78,6 +78,25 @@ static bool matches(const char *path, const struct node *new, const char *name, 
 	       (path_len == len || path[path_len - len - 1] == '/');
 }
 
+/* In the git directory of a submodule or of another working tree. */
+static const char *find_in_git(const char *path, const struct node *new)
+{
+	static const char *const names[] = {"hooks/", "config", "config.worktree", "commondir",
+					    "info/attributes"};
+	const char *at = path;
+
+	while (at && strncasecmp(at, ".git/", 5) != 0) {
+		at = strchr(at, '/');
+		at += !!at;
+	}
+	if (at && new->type == NODE_LINK)
+		return "git may write where it leads";
+	for (size_t i = 0; at && i < array_len(names); i++)
+		if (matches(at + 5, new, names[i], strlen(names[i])))
+			return "git may execute it, or what it names";
+	return NULL;
+}
+
 static const char *find_later(const char *path, const struct node *new)
 {
 	if (new->type == NODE_ABSENT || new->type == NODE_DIR)
@@ -90,7 +109,7 @@ static const char *find_later(const char *path, const struct node *new)
 				return runs_later[i].why;
 			name += len + (name[len] == ' ');
 		}
-	return NULL;
+	return find_in_git(path, new);
 }
 
 static bool covers(const char *dir, const char *name, const char *path)

@@ -86,8 +86,16 @@ static int recover(const char *state_dir, int applies, int lock, const char *id,
 		r = txn_open_roots(txn, stage, err);
 	if (r == 0)
 		txn_restore_uppers(txn);
+	/* Who found the folder in the workspace may have removed it. What is not in it any
+	 * more is told as changed by somebody else. */
+	if (r == 0 &&
+	    (txn->state == TXN_DECIDED || txn->state == TXN_BACKING || txn->state == TXN_UNDOING))
+		r = txn_make_stores(txn, err);
 	if (r == 0)
 		r = end_it(txn, ret, err);
+	if (r == -ESTALE)
+		err_hint(err, r, "put the folder back, or give it up: rm '%s/applies/pending'",
+			 state_dir);
 	return r < 0 ? err_wrap(err, r, "end what was begun (%s %s)", ret->what, id) : 0;
 }
 

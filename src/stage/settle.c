@@ -255,7 +255,7 @@ static int open_all(struct settler *s)
 }
 
 static int remove_dir(struct settler *s, int parent, const char *name, const struct node *node,
-		      const char *key)
+		      const char *key, bool with_all)
 {
 	_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	_cleanup_(strv_release) struct strv names = {0};
@@ -269,7 +269,7 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 		fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	}
 	r = fd < 0 ? fd : dir_names(fd, &names);
-	if (r < 0 || names.len > 0)
+	if (r < 0 || (!with_all && names.len > 0))
 		return r;
 	/* To move it, it must be writable. */
 	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
@@ -304,8 +304,10 @@ static int remove_one(struct settler *s, size_t i)
 	}
 	if (node.ino != item->staged.ino)
 		return 0;
+	/* What is in one that is too deep was not listed, and can only go with it. */
 	if (node.type == NODE_DIR)
-		return remove_dir(s, parent, name, &node, key);
+		return remove_dir(s, parent, name, &node, key,
+				  s->txn->is_discard && upper_is_too_deep(item->path));
 	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 

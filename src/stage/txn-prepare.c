@@ -64,7 +64,11 @@ int txn_make_stores(struct txn *txn, struct err *err)
 		    (mkdirat(root->base_fd, name, 0700) < 0 && errno != EEXIST))
 			return err_sys(err, -errno, "make a folder in %s", root->path);
 		set_root_time(txn, root, &before);
-		root->store_fd = path_open_nolink(root->base_fd, name, O_RDONLY | O_DIRECTORY, 0);
+		root->store_fd = txn_open_store(txn, root);
+		if (root->store_fd == -EPERM)
+			return err_set(err, ERR_SYSTEM, -EPERM,
+				       "%s/%s is not what was made there: somebody interferes",
+				       root->path, name);
 		if (root->store_fd < 0)
 			return err_sys(err, root->store_fd, "open a folder in %s", root->path);
 	}
@@ -84,10 +88,15 @@ int txn_drop_stores(struct txn *txn)
 
 		if (!root->is_apart || root->base_fd < 0 || fstat(root->base_fd, &before) < 0)
 			continue;
-		root->store_fd = fd_close(root->store_fd);
-		r = tree_remove(root->base_fd, name);
-		if (r < 0 && r != -ENOENT)
+		/* What else has that name by now is not ours to empty. */
+		if (root->store_fd < 0)
+			root->store_fd = txn_open_store(txn, root);
+		r = root->store_fd < 0 ? 0 : tree_empty(root->store_fd);
+		if (r < 0)
 			failed = r;
+		else if (root->store_fd >= 0)
+			unlinkat(root->base_fd, name, AT_REMOVEDIR);
+		root->store_fd = fd_close(root->store_fd);
 		set_root_time(txn, root, &before);
 	}
 	return failed;
@@ -175,6 +184,31 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 	return r;
 }
 
+/* One of the host's, with all that belongs to it. */
+static int copy_all(int from_dir, const char *from, const struct node *node, mode_t mode,
+		    int to_dir, const char *to)
+{
+	int r = make_copy(from_dir, from, node, mode, to_dir, to);
+
+	return r == 0 && node->type == NODE_FILE ? make_acl(from_dir, from, to_dir, to, mode) : r;
+}
+
+/* Who may use a file is for the host to say, not for the command. */
+static int keep_acl(const struct txn *txn, size_t i)
+{
+	const struct txn_item *item = &txn->items[i];
+	const struct txn_root *root = &txn->roots[item->root];
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+	char key[24];
+
+	if (item->action != TXN_SWAP || item->old.type != NODE_FILE ||
+	    item->staged.type != NODE_FILE)
+		return 0;
+	parent = open_parent(root->base_fd, item->path, &name);
+	return parent < 0 ? 0 : make_acl(parent, name, root->store_fd, txn_key(i, key), item->mode);
+}
+
 /* Where the store is in the base: what is there stays elsewhere, for undo. */
 static int keep_old(struct txn *txn, size_t i)
 {
@@ -189,7 +223,7 @@ static int keep_old(struct txn *txn, size_t i)
 	parent = old < 0 ? old : open_parent(txn->roots[item->root].base_fd, item->path, &name);
 	if (parent < 0)
 		return parent;
-	return make_copy(parent, name, &item->old, item->old.mode, old, txn_key(i, key));
+	return copy_all(parent, name, &item->old, item->old.mode, old, txn_key(i, key));
 }
 
 static bool has_old(const struct txn_item *item)
@@ -206,6 +240,8 @@ static int prepare_one(struct txn *txn, size_t i, struct links *links, struct re
 
 	if (item->action == TXN_PUT || item->action == TXN_SWAP) {
 		r = make_new(txn, i, links, relaxed);
+		if (r == 0)
+			r = keep_acl(txn, i);
 		if (r == 0)
 			r = node_read(root->store_fd, txn_key(i, key), &item->made);
 		if (r == 0 && item->made.type == NODE_ABSENT)
@@ -262,7 +298,7 @@ int txn_reload(struct txn *txn, struct err *err)
 			old = path_open_nolink(txn->dir_fd, "old", O_PATH | O_DIRECTORY, 0);
 		r = old < 0 ? old : node_read(old, key, &kept);
 		if (r == 0)
-			r = make_copy(old, key, &kept, item->old.mode, root->store_fd, key);
+			r = copy_all(old, key, &kept, item->old.mode, root->store_fd, key);
 		if (r == 0)
 			r = node_read(root->store_fd, key, &now);
 		if (r < 0)

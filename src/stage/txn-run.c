@@ -268,6 +268,27 @@ static int relax(struct txn *txn, struct err *err)
 	return 0;
 }
 
+/* Is it the folder that was planned with? Others may have put another in its place, which
+ * is not theirs to change. */
+static bool is_planned(const struct txn *txn, const struct txn_dir *dir, const struct stat *st)
+{
+	size_t i = txn_find_item(txn, dir->root, dir->path);
+
+	if (dir->before.type == NODE_DIR && dir->before.ino == st->st_ino)
+		return true;
+	/* Made by us, or from another mount and copied back. */
+	return i != (size_t)-1 &&
+	       (txn->items[i].made.ino == st->st_ino || txn->items[i].old.ino == st->st_ino);
+}
+
+/* Of a folder that only holds items, all that we change is what relax() does. Any other mode
+ * is of somebody who set it since. */
+static bool is_mode_ours(const struct txn *txn, const struct txn_dir *dir, const struct stat *st)
+{
+	return txn_find_item(txn, dir->root, dir->path) != (size_t)-1 ||
+	       (st->st_mode & 07777) == (dir->before.mode | 0700);
+}
+
 static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forward)
 {
 	bool sets_time = forward ? dir->sets_time : dir->before.type == NODE_DIR;
@@ -284,7 +305,9 @@ static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forwar
 	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 		return 0; /* deleted, as it should be, or by somebody else */
 	r = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
-	if (r == 0 && (st.st_mode & 07777) != mode)
+	if (r == 0 && !is_planned(txn, dir, &st))
+		return 0;
+	if (r == 0 && (st.st_mode & 07777) != mode && is_mode_ours(txn, dir, &st))
 		r = fd_chmod(fd, mode);
 	if (r == 0 && sets_time && utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
 		r = -errno;

@@ -168,6 +168,26 @@ struct txn_dir *txn_add_dir(struct txn *txn, unsigned root, const char *path)
 	return dir;
 }
 
+size_t txn_find_item(const struct txn *txn, unsigned root, const char *path)
+{
+	size_t low = 0, high = txn->n_items;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct txn_item *item = &txn->items[middle];
+		int order = item->root != root ? (item->root < root ? -1 : 1)
+					       : change_path_compare(item->path, path);
+
+		if (order == 0)
+			return middle;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (size_t)-1;
+}
+
 /* Sorts by time. */
 static void make_id(char id[32])
 {
@@ -232,14 +252,39 @@ int txn_begin(struct stage *stage, bool is_discard, struct txn **ret, struct err
 	return 0;
 }
 
-static int open_store(struct txn *txn, struct txn_root *root)
+/* A folder in the root can be exchanged by whoever owns the root. Only one that is ours
+ * alone and has nothing but items in it is a store. */
+static bool is_store(int fd)
 {
+	_cleanup_(strv_release) struct strv names = {0};
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) ||
+	    dir_names(fd, &names) < 0)
+		return false;
+	for (size_t i = 0; i < names.len; i++) {
+		const char *name = names.items[i] + (names.items[i][0] == '.');
+
+		if (name[strspn(name, "0123456789")])
+			return false;
+	}
+	return lseek(fd, 0, SEEK_SET) == 0;
+}
+
+int txn_open_store(const struct txn *txn, const struct txn_root *root)
+{
+	_cleanup_(fd_closep) int fd = -1;
 	char name[48];
 
-	if (!root->is_apart)
-		return openat(txn->dir_fd, "store", DIR_FLAGS);
+	if (!root->is_apart) {
+		fd = openat(txn->dir_fd, "store", DIR_FLAGS);
+		return fd < 0 ? -errno : take_fd(fd);
+	}
 	snprintf(name, sizeof(name), ".pale-%s", txn->id);
-	return openat(root->base_fd, name, DIR_FLAGS);
+	fd = openat(root->base_fd, name, DIR_FLAGS);
+	if (fd < 0)
+		return -errno;
+	return is_store(fd) ? take_fd(fd) : -EPERM;
 }
 
 static bool is_needed(const struct txn *txn, size_t root)
@@ -279,9 +324,10 @@ static int open_root(struct txn *txn, size_t i, struct err *err)
 	} else if (now.ino != root->base.ino) {
 		return err_set(err, ERR_SYSTEM, -ESTALE, "%s is another folder by now", root->path);
 	}
-	root->store_fd = open_store(txn, root);
-	if (root->store_fd < 0 && !(root->is_apart && errno == ENOENT))
-		return err_sys(err, -errno, "open the store of %s", txn->id);
+	root->store_fd = r = txn_open_store(txn, root);
+	/* Without it nothing more can be done, and nothing is lost by saying so later. */
+	if (r < 0 && !root->is_apart)
+		return err_sys(err, r, "open the store of %s", txn->id);
 	return 0;
 }
 

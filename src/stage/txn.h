@@ -133,6 +133,8 @@ int txn_load(const char *state_dir, int applies_fd, int lock_fd, const char *id,
 	     struct err *err);
 struct txn *txn_free(struct txn *txn);
 DEFINE_CLEANUP(struct txn *, txn_free);
+/* Descriptor or -errno; -EPERM: somebody put another folder in its place. */
+int txn_open_store(const struct txn *txn, const struct txn_root *root);
 /* Descriptors of all roots. -ESTALE: one is another folder by now. */
 int txn_open_roots(struct txn *txn, struct stage *stage, struct err *err);
 int txn_parse(struct txn *txn, const char *text,
@@ -140,6 +142,8 @@ int txn_parse(struct txn *txn, const char *text,
 
 /* Owned by TXN. NULL: no memory. */
 struct txn_item *txn_add_item(struct txn *txn, unsigned root, const char *path);
+/* (size_t)-1: there is none. */
+size_t txn_find_item(const struct txn *txn, unsigned root, const char *path);
 struct txn_dir *txn_add_dir(struct txn *txn, unsigned root, const char *path);
 
 /* Write down all that is known, before anything is made. */

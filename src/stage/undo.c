@@ -61,26 +61,6 @@ static bool is_as_left(const struct txn *txn, size_t i, const struct node *now)
 	       (now->type != NODE_FILE || has_applied_content(txn, i));
 }
 
-static size_t find_item(const struct txn *txn, unsigned root, const char *path)
-{
-	size_t low = 0, high = txn->n_items;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		const struct txn_item *item = &txn->items[middle];
-		int order = item->root != root ? (item->root < root ? -1 : 1)
-					       : change_path_compare(item->path, path);
-
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return (size_t)-1;
-}
-
 static bool made_folder(const struct txn_item *item)
 {
 	return item->made.type == NODE_DIR && (item->action == TXN_PUT || item->action == TXN_SWAP);
@@ -100,7 +80,7 @@ static int can_go(const struct txn *txn, const struct txn_item *item)
 		return r;
 	for (size_t i = 0; i < names.len; i++) {
 		_cleanup_(freep) char *path = path_join(item->path, names.items[i]);
-		size_t k = path ? find_item(txn, item->root, path) : (size_t)-1;
+		size_t k = path ? txn_find_item(txn, item->root, path) : (size_t)-1;
 
 		if (k == (size_t)-1 || txn->items[k].stays || txn->items[k].action != TXN_PUT)
 			return 0;
@@ -171,7 +151,7 @@ static int judge(struct txn *txn, struct err *err)
 			size_t k;
 
 			*slash = '\0';
-			k = find_item(txn, item->root, path);
+			k = txn_find_item(txn, item->root, path);
 			if (k != (size_t)-1 && txn->items[k].stays)
 				item->stays = true;
 		}
@@ -185,7 +165,7 @@ static void keep_dirs(struct txn *txn)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < txn->n_dirs; i++) {
-		size_t k = find_item(txn, txn->dirs[i].root, txn->dirs[i].path);
+		size_t k = txn_find_item(txn, txn->dirs[i].root, txn->dirs[i].path);
 
 		if (k != (size_t)-1 && txn->items[k].stays) {
 			free(txn->dirs[i].path);

@@ -137,6 +137,15 @@ static bool too_deep(const char *path, unsigned depth)
 	return depth >= UPPER_DEPTH_MAX || strlen(path) >= UPPER_PATH_MAX;
 }
 
+bool upper_is_too_deep(const char *path)
+{
+	unsigned depth = 0;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
+		depth++;
+	return too_deep(path, depth);
+}
+
 static char *join(const char *dir, const char *name)
 {
 	return *dir ? path_join(dir, name) : strdup(name);

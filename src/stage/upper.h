@@ -58,6 +58,8 @@ struct upper_visitor {
 int upper_walk(int upper, int base, const struct upper_visitor *visitor, struct relaxed *relaxed,
 	       struct err *err);
 
+/* Does the walk stop at the folder PATH? */
+bool upper_is_too_deep(const char *path);
 int upper_mark(int dir_fd); /* of enum upper_mark, or -errno */
 int upper_set_opaque(int dir_fd, bool opaque);
 /* Was it copied from the base? For files and folders; others do not say. */

@@ -108,6 +108,9 @@ static void test_escaped(void)
 		{"\xe2\x81\xa6\xe2\x81\xa9", "\\u{2066}\\u{2069}"},
 		{"\xe2\x80\xa8", "\\u{2028}"},
 		{"\xc2\x9b", "\\u{9b}"},
+		{"a\xe3\x85\xa4\xef\xbe\xa0z", "a\\u{3164}\\u{ffa0}z"},
+		{"\xef\xb8\x80\xf3\xa0\x84\x80\xf3\xa0\x81\x81", "\\u{fe00}\\u{e0100}\\u{e0041}"},
+		{"\xe2\x80\x8d\xcd\x8f", "\\u{200d}\\u{34f}"},
 		{"", ""},
 	};
 
