@@ -147,10 +147,13 @@ void relaxed_restore(struct relaxed *relaxed, int dirfd)
 {
 	while (relaxed->n > 0) {
 		struct relaxed_item *item = &relaxed->items[--relaxed->n];
-		_cleanup_(fd_closep) int fd = path_open_nolink(
-			dirfd, *item->path ? item->path : ".", O_PATH | O_NOFOLLOW, 0);
+		const char *path = *item->path ? item->path : ".";
+		_cleanup_(fd_closep) int fd = path_open_nolink(dirfd, path, O_PATH | O_NOFOLLOW, 0);
 		struct stat st;
 
+		if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR &&
+		    fd != -ELOOP) /* a disk may answer again */
+			fd = path_open_nolink(dirfd, path, O_PATH | O_NOFOLLOW, 0);
 		/* Gone or another by now: there is nothing to be given back. */
 		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == item->ino)
 			fd_chmod(fd, item->mode);

@@ -173,7 +173,8 @@ static void mark_calm(const struct txn *txn, struct index *index, struct timespe
 	}
 }
 
-/* What the index said of what is staged again. */
+/* What the index said of what is staged again, and conflicts. What is not staged by itself
+ * is dropped later. */
 static int bring_back(struct txn *txn, struct index *index)
 {
 	_cleanup_(index_freep) struct index *before = calloc(1, sizeof(*before));
@@ -196,8 +197,7 @@ int txn_update_index(struct txn *txn, bool backward, struct err *err)
 	if (r < 0)
 		return r;
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (backward)
-		r = bring_back(txn, index);
+	r = bring_back(txn, index);
 	for (size_t i = 0; i < txn->n_items && r == 0; i++)
 		r = update_item(txn, &txn->items[i], backward, index, now, err);
 	mark_calm(txn, index, now);

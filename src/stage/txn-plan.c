@@ -314,18 +314,35 @@ static int plan_calm(struct txn *txn, const struct changes *changes, const struc
 	return 0;
 }
 
-int txn_plan_dirs(struct txn *txn, const struct changes *changes, const struct index *index,
-		  struct err *err)
+/* What the index says of the items; and conflicts that come from a folder above, which have
+ * no entry: they must not be forgotten when they are staged by themselves, now or by undo. */
+static int keep_entries(struct txn *txn, const struct changes *changes, const struct index *index)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
-		const struct txn_item *item = &txn->items[i];
-		const struct index_entry *known = index_find(index, item->root, item->path);
+	for (size_t i = 0; i < changes->n && r == 0; i++) {
+		const struct change *change = &changes->items[i];
+		const struct index_entry *known = index_find(index, change->root, change->path);
+		struct index_entry own = {.root = change->root,
+					  .path = change->path,
+					  .run = (char *)"",
+					  .base = change->old,
+					  .is_conflict = true};
 
-		if (known)
+		if (known && txn_find_item(txn, change->root, change->path) != (size_t)-1)
 			r = index_print_entry(known, &txn->index);
+		else if (!known && change->flags & CHANGE_IS_CONFLICT &&
+			 txn->roots[change->root].upper_fd >= 0)
+			r = index_print_entry(&own, &txn->index);
 	}
+	return r;
+}
+
+int txn_plan_dirs(struct txn *txn, const struct changes *changes, const struct index *index,
+		  struct err *err)
+{
+	int r = keep_entries(txn, changes, index);
+
 	if (r == 0 && !txn->is_discard)
 		r = plan_dirs(txn);
 	if (r == 0)

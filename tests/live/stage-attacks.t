@@ -176,6 +176,10 @@ def case_moved_into_deleted_folder(p):
     for name in ('d/gold', 'o/gold', 'x/c/gold'):
         ok((box.ws / name).exists(), p, f'{name} is still there', r)
     ok(not (box.ws / 'keep').exists() and (box.ws / 'o/new').exists(), p, 'twin: the rest is applied', r)
+    box.verb('discard', 'd', 'o')
+    box.verb('undo')
+    r = box.verb('apply')
+    ok((box.ws / 'd/gold').exists() and (box.ws / 'o/gold').exists(), p, 'also when it was discarded and taken back', r)
     r = box.verb('apply', '--take-staged', 'd')
     ok(not (box.ws / 'd').exists(), p, 'twin: and that, when it is asked for', r)
     box.remove()
