@@ -21,7 +21,7 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-enum { TRIES = 3, TRIES_LEFT = 200, PAUSE_NS = 5000000 };
+enum { TRIES = 3, TRIES_MAKE = 16, TRIES_LEFT = 200, PAUSE_NS = 5000000 };
 
 const char *scratch_path(const struct plan *plan)
 {
@@ -63,6 +63,13 @@ static bool is_ours(uid_t uid, int fd)
 	return fstat(fd, &st) == 0 && (st.st_uid == geteuid() || st.st_uid == uid);
 }
 
+static bool has_name(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
 /* What others of this user left: folders of that name that nobody has locked. */
 static void remove_stale(const struct plan *plan, int parent, const char *own)
 {
@@ -77,7 +84,8 @@ static void remove_stale(const struct plan *plan, int parent, const char *own)
 		if (strncmp(entry->d_name, own, prefix) != 0 || str_eq(entry->d_name, own))
 			continue;
 		fd = open_dir(parent, entry->d_name);
-		if (fd >= 0 && is_ours(plan->uid, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+		if (fd >= 0 && is_ours(plan->uid, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		    has_name(fd))
 			(void)remove_locked(parent, entry->d_name, fd);
 	}
 	if (dir)
@@ -95,15 +103,32 @@ static int open_parent(const char *path, const char **ret_name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Whoever has it took it for a left-over and removes it by its name: only when that
+ * is over can the name be used again. */
+static int lock_new(int fd)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	for (int i = 0; i < TRIES_LEFT; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return has_name(fd) ? 0 : -EAGAIN;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
 static int take_new(const struct plan *plan, int parent, const char *name)
 {
 	_cleanup_(fd_closep) int fd = openat(parent, name, DIR_FLAGS);
 	struct stat st;
+	int r = fd < 0 ? -errno : lock_new(fd);
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (st.st_nlink == 0) /* taken for a left-over in between */
-		return -EAGAIN;
 	if (st.st_uid != geteuid())
 		return -EPERM;
 	if (plan->idmap == IDMAP_SWITCH && fchown(fd, plan->uid, plan->gid) < 0)
@@ -127,7 +152,7 @@ int scratch_make(const struct plan *plan, struct scratch *ret, struct err *err)
 {
 	const char *name, *path = scratch_path(plan);
 	_cleanup_(fd_closep) int parent = -1;
-	int fd;
+	int fd = -EAGAIN;
 
 	if (!path)
 		return 0;
@@ -135,7 +160,8 @@ int scratch_make(const struct plan *plan, struct scratch *ret, struct err *err)
 	if (parent < 0)
 		return err_sys(err, parent, "a place for temporary files");
 	remove_stale(plan, parent, name);
-	fd = make_locked(plan, parent, name);
+	for (int i = 0; i < TRIES_MAKE && (fd == -EAGAIN || fd == -ENOENT); i++)
+		fd = make_locked(plan, parent, name);
 	if (fd < 0)
 		return err_sys(err, fd, "make %s for temporary files", path);
 	*ret = (struct scratch){.fd = fd, .parent = take_fd(parent)};

@@ -309,6 +309,16 @@ print("deep")
     ok(r.rest == b'/elsewhere\n', p, 'who sets TMPDIR knows better', r)
 
 
+def case_scratch_of_many_at_once(p):
+    """Each run removes what others left, and must not take what others are just making for that."""
+    owned(p)
+    line = 'for i in $(seq 40); do "$@" || exit; done'
+    loops = [p.start('sh', '-c', line, 'sh', p.pale_path, 'run', *ENGINE, '--', 'true', stderr=subprocess.PIPE)
+             for _ in range(4)]
+    ends = [(loop.communicate(timeout=120)[1], loop.returncode) for loop in loops]
+    ok(all(code == 0 for _, code in ends), p, '160 runs, four at a time', ends)
+
+
 @only_first
 def case_programs(p):
     owned(p)
@@ -323,5 +333,5 @@ def case_programs(p):
 
 main(case_files_FR01_FW01, case_descriptors_FW07_FR12, case_no_network_NW01,
      case_sockets_of_the_host_NW05, case_processes_PR01, case_ptrace_and_ipc,
-     case_nothing_outlives_PR13, case_floods_end_on_time, case_scratch_RS13_LC07, case_refusals,
+     case_nothing_outlives_PR13, case_floods_end_on_time, case_scratch_RS13_LC07, case_scratch_of_many_at_once, case_refusals,
      case_root_in_its_own_workspace, case_programs)

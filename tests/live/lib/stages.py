@@ -227,7 +227,8 @@ class Inside:
 
     def __init__(self, p):
         argv = ['unshare', '-m'] if p.is_root else ['unshare', '-Urm']
-        self.process = subprocess.Popen(p.argv(argv + [sys.executable, os.path.abspath(__file__)]), stdin=subprocess.PIPE,
+        python = shutil.which('python3', path='/usr/bin:/bin') or sys.executable  # one that anybody may execute
+        self.process = subprocess.Popen(p.argv(argv + [python, os.path.abspath(__file__)]), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, cwd='/')
 
     def ask(self, **what):
