@@ -139,7 +139,7 @@ static void mark_type(struct change *change, const struct upper_entry *entry)
 	mode_t special = new->type == NODE_DIR ? 0 : new->mode & 06000;
 	bool privileged = false;
 
-	if (new->type == NODE_FILE) {
+	if (new->type == NODE_FILE && !content_is_plain(entry->upper_dir, entry->name)) {
 		_cleanup_(fd_closep) int fd = open_staged_file(entry->upper_dir, entry->name,
 							       new->ino);
 

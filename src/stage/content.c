@@ -2,8 +2,9 @@
 #include "stage/content.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/fs.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -223,6 +224,14 @@ int content_copy_xattrs(int from, int to)
 			return -errno;
 	}
 	return 0;
+}
+
+bool content_is_plain(int dir, const char *name)
+{
+	char path[32 + NAME_MAX + 1];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir, name);
+	return llistxattr(path, NULL, 0) == 0;
 }
 
 int content_has_privileged(int fd)

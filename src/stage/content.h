@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* content - bytes of regular files: equal, digested, copied. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,5 +20,7 @@ int content_copy(int from, int to);
 int content_copy_xattrs(int from, int to);
 /* 1: FD has attributes that are never copied; 0: none. */
 int content_has_privileged(int fd);
+/* Has NAME in DIR no attribute at all? Cheaper than to open it, and most have none. */
+bool content_is_plain(int dir, const char *name);
 /* At most MAX bytes, else -EFBIG. Replaces *RET. */
 int content_read(int fd, size_t max, struct str *ret);
