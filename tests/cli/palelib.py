@@ -82,6 +82,8 @@ class Box:
         return self
 
     def __exit__(self, *_):
+        # The kernel makes the work folder of an overlay without any permission.
+        subprocess.run(["chmod", "-R", "u+rwx", self.top], check=False)
         shutil.rmtree(self.top, ignore_errors=True)
 
     def pale(self, *args, cwd=None, program=None, env=None, stdin=subprocess.DEVNULL):
