@@ -20,8 +20,7 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* NAME is a folder, as somebody has just seen. */
-static int open_dir(int at, const char *name)
+int tree_open_dir(int at, const char *name)
 {
 	int fd = openat(at, name, DIR_FLAGS);
 
@@ -76,7 +75,7 @@ static int sweep_one(int top, const char *name, unsigned *serial)
 
 	if (unlinkat(top, name, 0) == 0 || unlinkat(top, name, AT_REMOVEDIR) == 0)
 		return 0;
-	fd = open_dir(top, name);
+	fd = tree_open_dir(top, name);
 	if (fd < 0)
 		return fd;
 	r = empty_into(top, fd, serial);
@@ -122,7 +121,7 @@ int tree_empty(int top)
 
 int tree_remove(int parent, const char *name)
 {
-	_cleanup_(fd_closep) int fd = open_dir(parent, name);
+	_cleanup_(fd_closep) int fd = tree_open_dir(parent, name);
 	int r = fd < 0 ? fd : tree_empty(fd);
 
 	if (r == 0 && unlinkat(parent, name, AT_REMOVEDIR) < 0)

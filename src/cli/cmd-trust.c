@@ -87,19 +87,6 @@ static int say(const char *text)
 	return fd_write_all(STDOUT_FILENO, text, strlen(text)) < 0 ? STATUS_ERROR : STATUS_OK;
 }
 
-static bool agrees(void)
-{
-	static const char question[] = "Trust exactly these values? [y/N] ";
-	char answer[16];
-	ssize_t n;
-
-	fd_write_all(STDERR_FILENO, question, strlen(question));
-	n = read(STDIN_FILENO, answer, sizeof(answer) - 1);
-	answer[n > 0 ? n : 0] = '\0';
-	answer[strcspn(answer, "\r\n")] = '\0';
-	return str_eq(answer, "y") || str_eq(answer, "Y") || str_eq(answer, "yes");
-}
-
 static int give(const struct context *context, const struct trust_ask *ask, enum trust_state state,
 		bool yes, struct err *err)
 {
@@ -116,7 +103,7 @@ static int give(const struct context *context, const struct trust_ask *ask, enum
 		err_hint(err, r, "read the values above; pale trust --yes agrees to them");
 		return report(err);
 	}
-	if (!yes && !agrees()) {
+	if (!yes && !ask_yes("Trust exactly these values? [y/N] ")) {
 		err_set(err, ERR_TRUST, -EPERM, "not trusted; nothing was changed");
 		return report(err);
 	}

@@ -63,3 +63,6 @@ void fds_close_others(int a, int b);
 int help_verb(const struct verb *verb, struct str *out);
 int help_family(const struct verb *verb, struct str *out);
 int help_main(struct str *out);
+
+/* On standard error; the answer is a line of standard input. */
+bool ask_yes(const char *question);

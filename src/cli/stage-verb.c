@@ -180,15 +180,3 @@ bool has_terminal(void)
 {
 	return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
-
-bool ask_yes(const char *question)
-{
-	char answer[16];
-	ssize_t n;
-
-	fd_write_all(STDERR_FILENO, question, strlen(question));
-	n = read(STDIN_FILENO, answer, sizeof(answer) - 1);
-	answer[n > 0 ? n : 0] = '\0';
-	answer[strcspn(answer, "\r\n")] = '\0';
-	return str_eq(answer, "y") || str_eq(answer, "Y") || str_eq(answer, "yes");
-}

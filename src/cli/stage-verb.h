@@ -36,6 +36,4 @@ int put_flags(struct str *out, unsigned flags, const char *why);
 int put_run(struct str *out, const struct staged *staged, const char *id);
 /* "3 minutes ago" */
 int put_age(struct str *out, struct timespec then);
-/* Asked on the terminal, `y` or not. */
-bool ask_yes(const char *question);
 bool has_terminal(void); /* to ask on */

@@ -31,20 +31,6 @@ const char *scratch_path(const struct plan *plan)
 	return NULL;
 }
 
-/* Folders may have no permissions. Root needs none, and must not change those of
- * what somebody could put in the place of a folder. */
-static int open_dir(int at, const char *name)
-{
-	int fd = openat(at, name, DIR_FLAGS);
-
-	if (fd >= 0 || errno != EACCES || geteuid() == 0)
-		return fd < 0 ? -errno : fd;
-	if (fchmodat(at, name, 0700, 0) < 0)
-		return -errno;
-	fd = openat(at, name, DIR_FLAGS);
-	return fd < 0 ? -errno : fd;
-}
-
 /* What fails once may not fail again. */
 static bool remove_locked(int parent, const char *name, int fd)
 {
@@ -83,7 +69,7 @@ static void remove_stale(const struct plan *plan, int parent, const char *own)
 
 		if (strncmp(entry->d_name, own, prefix) != 0 || str_eq(entry->d_name, own))
 			continue;
-		fd = open_dir(parent, entry->d_name);
+		fd = tree_open_dir(parent, entry->d_name);
 		if (fd >= 0 && is_ours(plan->uid, fd) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 		    has_name(fd))
 			(void)remove_locked(parent, entry->d_name, fd);
@@ -183,7 +169,7 @@ void scratch_remove_left(const char *path)
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
 	const char *name;
 	_cleanup_(fd_closep) int parent = open_parent(path, &name);
-	_cleanup_(fd_closep) int fd = parent < 0 ? -1 : open_dir(parent, name);
+	_cleanup_(fd_closep) int fd = parent < 0 ? -1 : tree_open_dir(parent, name);
 
 	bool locked = false;
 
