@@ -228,16 +228,16 @@ def case_floods_end_on_time(p):
     for kind in ('swell', 'hop'):
         m = mark()
         r = p.pale(*ENGINE, '--timeout', '1s', '--', './probe', 'flood', str(FLOOD), kind, m)
-        ok(r.out == b'flood\n' and r.code == 124 and 3 <= r.seconds < 5.5, p,
-           f'{kind}: ends two seconds after its time', r)
+        ok(r.out == b'flood\n' and r.code == 124 and 3 <= r.seconds < 7, p,
+           f'{kind}: ends soon after its time', r)
         ok(not marked(m), p, f'{kind}: and nothing is left', marked(m))
         before = tasks()
         proc = p.start_pale(*ENGINE, '--', './probe', 'flood', str(FLOOD), kind, m, stdout=subprocess.PIPE)
-        ok(proc.stdout.readline() == b'flood\n' and wait_for(lambda: tasks() > before + FLOOD / 4), p, f'{kind}: twin: it is a flood')
+        ok(proc.stdout.readline() == b'flood\n' and wait_for(lambda: tasks() > before + FLOOD / 8, 9), p, f'{kind}: twin: it is a flood')
         begin = time.monotonic()
         proc.kill()
         ok(wait_for(lambda: not marked(m)), p, f'{kind}: ends with pale', marked(m))
-        ok(time.monotonic() - begin < 4, p, f'{kind}: soon', time.monotonic() - begin)
+        ok(time.monotonic() - begin < 5, p, f'{kind}: soon', time.monotonic() - begin)
         proc.wait()
 
 
