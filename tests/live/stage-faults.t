@@ -12,9 +12,9 @@ import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
-from stages import view, differences, without_links
+from stages import differences, driver, view, without_links
 
-DRIVER = pathlib.Path(os.environ.get('PALE_DRIVER', TOP / 'build/glibc/tests/live/driver-stage'))
+DRIVER = driver()
 FULL = os.environ.get('PALE_SWEEP') == 'full'
 SAMPLE = int(os.environ.get('PALE_SAMPLE', '60'))
 ERRORS = {
@@ -199,8 +199,8 @@ def usable(p):
     if not shutil.which('strace') or p.run('strace', '-qq', '-o', '/dev/null', 'true').code != 0:
         skip(p, 'strace does not work here')
         return False
-    if not DRIVER.exists():
-        skip(p, f'{DRIVER} is not built')
+    if not DRIVER:
+        skip(p, 'the driver of the stage is not built')
         return False
     return True
 

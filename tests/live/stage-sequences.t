@@ -14,7 +14,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 from stages import *
 
-DRIVER = pathlib.Path(os.environ.get('PALE_DRIVER', TOP / 'build/glibc/tests/live/driver-stage'))
+DRIVER = driver()
 COUNT = int(os.environ.get('PALE_SEQUENCES', '200'))
 FIRST = int(os.environ.get('PALE_SEED', '0'))
 
@@ -168,7 +168,7 @@ WAYS = ('apply_all', 'apply_parts', 'apply_undo', 'parts_undo', 'discard_all', '
 
 
 def case_sequences_SW05_SW07_SW08_SW11(p):
-    if not DRIVER.exists():
+    if not DRIVER:
         skip(p, 'build/glibc/tests/live/driver-stage is not built')
         return
     inside = Inside(p)

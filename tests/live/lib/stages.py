@@ -6,6 +6,7 @@ the test is for: it mounts a stage's layers over a base, works there, and says w
 there is to be seen. The same operations on a plain folder run there as well, with
 the same permissions.
 """
+import atexit
 import ctypes
 import errno
 import hashlib
@@ -16,6 +17,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 
 NAMES = ['a', 'b', 'c', 'dd', 'e f', 'n\nl', 'ü', '\udcff', '-x', "q'\"\\", 'L' * 255]
 MODES = [0o644, 0o600, 0o755, 0o700, 0o444, 0o000, 0o777, 0o640]
@@ -222,13 +224,27 @@ def do(top, op):
         return e.errno
 
 
+def driver():
+    """The driver of the stage, where anybody may execute it; None: it is not built."""
+    top = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../..')
+    built = os.environ.get('PALE_DRIVER', os.path.join(top, 'build/glibc/tests/live/driver-stage'))
+    if not os.path.exists(built):
+        return None
+    place = tempfile.mkdtemp(prefix='pale-driver-', dir='/var/tmp')
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    os.chmod(place, 0o755)
+    return shutil.copy(built, place)
+
+
 class Inside:
     """A helper in a mount namespace, as person P."""
 
     def __init__(self, p):
+        with open(__file__, encoding='utf-8') as file:
+            source = file.read()  # the checkout may lie where this person cannot look
         argv = ['unshare', '-m'] if p.is_root else ['unshare', '-Urm']
         python = shutil.which('python3', path='/usr/bin:/bin') or sys.executable  # one that anybody may execute
-        self.process = subprocess.Popen(p.argv(argv + [python, os.path.abspath(__file__)]), stdin=subprocess.PIPE,
+        self.process = subprocess.Popen(p.argv(argv + [python, '-c', source]), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, text=True, cwd='/')
 
     def ask(self, **what):
