@@ -3,7 +3,7 @@
 # pale: two programs and a library out of one tree.
 #
 #   build/pale         the run path: musl, static, no library
-#   build/pale-verbs   every other verb: glibc, static, jansson, zlib
+#   build/pale-verbs   every other verb: glibc, static, jansson, zlib, SQLite
 #   build/libpale.*    specs, and runs through `pale`, for programs
 #
 # Sources are found by folder, so a new file needs no line here. Each flavour of
@@ -19,9 +19,9 @@ CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
 # The layers of docs/ARCHITECTURE.md. `pale` takes of cli/ what a run needs.
-RUN_LAYERS := base config policy plan result confine warden engine observe stage backend view api
-ALL_LAYERS := $(RUN_LAYERS) files store cli mcp
-RUN_SRC  := $(filter-out %-zlib.c,$(wildcard $(RUN_LAYERS:%=src/%/*.c) src/cli/common*.c)) src/cli/main.c src/cli/cmd-run.c
+RUN_LAYERS := base config policy plan result confine warden engine observe stage backend store view api
+ALL_LAYERS := $(RUN_LAYERS) files learn cli mcp
+RUN_SRC  := $(filter-out %-zlib.c %-sqlite.c,$(wildcard $(RUN_LAYERS:%=src/%/*.c) src/cli/common*.c)) src/cli/main.c src/cli/cmd-run.c
 LIB_SRC  := $(filter-out src/cli/%main.c,$(wildcard $(ALL_LAYERS:%=src/%/*.c)))
 API_SRC  := $(wildcard src/base/*.c src/config/*.c src/policy/*.c src/result/*.c src/api/pale*.c)
 UNIT_SRC := $(wildcard tests/unit/test-*.c tests/unit/*/test-*.c)
@@ -49,7 +49,7 @@ asan_cc  = $(CC) $(COMMON) -Wno-error -O1 -g $(SANITIZE)
 pic_cc   = $(CC) $(COMMON) $(CFLAGS) $(HARDEN) $(FORTIFY) $(SECTIONS) -fPIC
 fuzz_cc  = clang $(COMMON) -O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link
 TEST_FLAGS := -I. -Itests
-
+VERB_LIBS  := -lsqlite3 -ljansson -lz -lm
 # V=1 shows whole commands. Parallel, unless the caller chose a number of jobs.
 q = $(if $(V),,@echo "  $(1)	$@";)
 NPROC := $(shell nproc 2>/dev/null || echo 1)
@@ -73,7 +73,7 @@ build/pale: $(RUN_SRC:src/%.c=build/musl/%.o)
 	$(call q,LD) $(musl_cc) -static -no-pie $(LINK) -o $@ $^
 
 build/pale-verbs: build/glibc/cli/verbs-main.o build/glibc/libpale.a
-	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -o $@ $^ -ljansson -lz
+	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -o $@ $^ $(VERB_LIBS)
 
 # One object in which only pale_* can be seen from outside.
 build/libpale.a: $(API_SRC:src/%.c=build/pic/%.o)
@@ -104,7 +104,7 @@ build/$(1)/libpale.a: $(LIB_SRC:src/%.c=build/$(1)/%.o)
 
 build/$(1)/tests/%: tests/%.c tests/tap.c build/$(1)/libpale.a
 	@mkdir -p $$(@D)
-	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< tests/tap.c build/$(1)/libpale.a $(2) -ljansson -lz
+	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< tests/tap.c build/$(1)/libpale.a $(2) $(VERB_LIBS)
 endef
 $(foreach f,musl asan pic,$(eval $(call flavour,$(f))))
 $(eval $(call flavour,glibc,-pie))

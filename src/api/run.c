@@ -324,6 +324,7 @@ void run_release(struct run *run)
 	stage_free(run->stage);
 	plan_free(run->plan);
 	events_release(&run->result.events);
+	violations_release(&run->result.violations);
 	resolved_release(&run->resolved);
 	spec_release(&run->outer);
 	context_release(&run->context);
@@ -423,7 +424,7 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 		json_end_object(json);
 	}
 	events_json(&run->result.events, json);
-	json_add_null(json, "violations"); /* nobody looks yet: not the same as none */
+	violations_json(&run->result.violations, json);
 	stage_json(run, json);
 	json_end_object(json);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "result/event.h"
+#include "result/violation.h"
 
 enum outcome {
 	OUTCOME_OK,
@@ -35,8 +36,9 @@ struct result {
 	const char *limit; /* the dimension that was reached, or NULL */
 	uint64_t duration_ms;
 	struct usage usage;
-	uint64_t output_dropped; /* bytes past max_output */
-	struct events events;    /* events_release() */
+	uint64_t output_dropped;      /* bytes past max_output */
+	struct events events;         /* events_release() */
+	struct violations violations; /* violations_release() */
 };
 
 const char *outcome_name(enum outcome outcome);

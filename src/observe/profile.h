@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile - what one run of a command used, as the observer saw it.
+ *
+ * Pure data, with JSON as its form between programs and on disk: the run path
+ * writes it to a descriptor, the verbs read it back.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+struct err;
+struct json;
+
+enum {
+	PROFILE_READ = 1 << 0,
+	PROFILE_WRITE = 1 << 1,  /* opened for writing, truncated */
+	PROFILE_CREATE = 1 << 2, /* with O_CREAT, mkdir, symlink, link, rename to it, … */
+	PROFILE_REMOVE = 1 << 3, /* unlink, rmdir, rename from it */
+	PROFILE_EXECUTE = 1 << 4,
+};
+
+struct profile_path {
+	char *path;     /* absolute, as the command sees it; links as it named them */
+	unsigned what;  /* PROFILE_* */
+	uint64_t count; /* of attempts */
+};
+
+struct profile_connection {
+	char *address; /* "127.0.0.1", "::1", or a path for a unix socket */
+	unsigned port; /* 0 for a unix socket */
+	uint64_t count;
+};
+
+#define PROFILE_PATHS_MAX       65536
+#define PROFILE_CONNECTIONS_MAX 1024
+
+struct profile {
+	struct profile_path *paths; /* each path once */
+	size_t paths_len, paths_cap;
+	struct profile_connection *connections;
+	size_t connections_len;
+	uint64_t spawns;  /* processes that executed something */
+	uint64_t dropped; /* what did not fit */
+};
+
+int profile_add_path(struct profile *profile, const char *path, unsigned what);
+int profile_add_connection(struct profile *profile, const char *address, unsigned port);
+void profile_release(struct profile *profile);
+/* {"paths":[{"path":…,"read":true,…,"count":1}],"connections":[…],"spawns":1,"dropped":0} */
+void profile_json(const struct profile *profile, const char *key, struct json *json);

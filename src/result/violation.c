@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "result/violation.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/str.h"
+
+static struct violation *find(struct violations *violations, const char *dimension, const char *op,
+			      const char *target)
+{
+	for (size_t i = 0; i < violations->len; i++) {
+		struct violation *at = &violations->items[i];
+
+		if (str_eq(at->dimension, dimension) && str_eq(at->op, op) &&
+		    (at->target ? target && str_eq(at->target, target) : !target))
+			return at;
+	}
+	return NULL;
+}
+
+int violations_add(struct violations *violations, const char *dimension, const char *op,
+		   const char *target, uint64_t at_ms, struct violation **ret_new)
+{
+	struct violation *at = find(violations, dimension, op, target);
+	struct violation made = {.count = 1, .first_ms = at_ms, .last_ms = at_ms};
+
+	snprintf(made.dimension, sizeof(made.dimension), "%s", dimension);
+	snprintf(made.op, sizeof(made.op), "%s", op);
+	if (ret_new)
+		*ret_new = NULL;
+	if (at) {
+		at->count++;
+		at->last_ms = at_ms;
+		return 0;
+	}
+	if (violations->len == VIOLATIONS_MAX) {
+		violations->dropped++;
+		return 0;
+	}
+	at = reallocarray(violations->items, violations->len + 1, sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	violations->items = at;
+	made.target = target ? strndup(target, VIOLATION_TARGET_MAX) : NULL;
+	if (target && !made.target)
+		return -ENOMEM;
+	at += violations->len++;
+	*at = made;
+	if (ret_new)
+		*ret_new = at;
+	return 0;
+}
+
+void violations_release(struct violations *violations)
+{
+	for (size_t i = 0; i < violations->len; i++) {
+		free(violations->items[i].target);
+		free(violations->items[i].rule);
+		free(violations->items[i].fix);
+	}
+	free(violations->items);
+	*violations = (struct violations){0};
+}
+
+void violations_json(const struct violations *violations, struct json *json)
+{
+	if (!violations->observed) {
+		json_add_null(json, "violations");
+		return;
+	}
+	json_begin_array(json, "violations");
+	for (size_t i = 0; i < violations->len; i++) {
+		const struct violation *at = &violations->items[i];
+		bool network = str_eq(at->dimension, "network");
+
+		json_begin_object(json, NULL);
+		json_add_string(json, "dimension", at->dimension);
+		json_add_string(json, "op", at->op);
+		json_add_string(json, network ? "address" : "path", at->target);
+		json_add_string(json, "rule", at->rule);
+		json_add_string(json, "fix", at->fix);
+		json_add_uint(json, "count", at->count);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}

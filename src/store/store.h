@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store - the history of one workspace: runs, events, annotations.
+ *
+ * SQLite, in the workspace's state folder. Opening it folds what runs have
+ * appended to the spool since. For pale-verbs only: the run path knows nothing but
+ * spool.h.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "store/run-record.h"
+
+struct err;
+struct store;
+struct workspace;
+
+/* What could not be done and is no reason to stop: the database was set aside, lines
+ * of the spool were, the state is read-only. Empty when all is well. */
+struct store_notes {
+	char text[512];
+};
+
+/* -ENOENT, err untouched: there is no history yet. */
+int store_open(const struct workspace *workspace, struct store **ret_store,
+	       struct store_notes *notes, struct err *err);
+struct store *store_close(struct store *store); /* NULL ok; returns NULL */
+DEFINE_CLEANUP(struct store *, store_close);
+
+struct runs_query {
+	const char *id;      /* a run's id, or a unique beginning of one */
+	const char *command; /* a registered name, or a program's */
+	int outcome;         /* enum outcome, or -1 */
+	uint64_t since_ms;   /* 0: ever */
+	size_t max;          /* 0: all; the newest come first */
+};
+#define RUNS_QUERY_ALL                                                                             \
+	{                                                                                          \
+		.outcome = -1                                                                      \
+	}
+
+/* *ret_records: an array of *ret_len; run_records_free(). */
+int store_runs(struct store *store, const struct runs_query *query, struct run_record **ret_records,
+	       size_t *ret_len, struct err *err);
+void run_records_free(struct run_record *records, size_t len);
+
+/* Over the runs of one registered command that ended. Peaks are 0 when unknown. */
+struct run_stats {
+	uint64_t runs, successful;
+	uint64_t memory_peak, cpu_ms_peak;                 /* over the successful ones */
+	uint64_t duration_ms_longest, duration_ms_average; /* likewise */
+};
+int store_stats(struct store *store, const char *command, struct run_stats *ret, struct err *err);
+
+/* What run ID attempted in vain; violations_release(). */
+int store_violations(struct store *store, const char *id, struct violations *ret, struct err *err);
