@@ -65,10 +65,11 @@ ORDINARY = (1000, 54321)  # the second one has no passwd entry
 SETPRIV = shutil.which('setpriv') or 'setpriv'
 CLEAN_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-# A shell starts what it runs in the background with these ignored, and so would
-# every program of ours be.
+# A shell starts what it runs in the background with these ignored, nohup does it with
+# another, and so would every program of ours be.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 _count = 0
 _failed = 0
