@@ -21,3 +21,6 @@ struct opt_table options_apply(void);
 struct opt_table options_discard(void);
 struct opt_table options_undo(void);
 struct opt_table options_stages_rm(void);
+/* verb-options-lanes.c */
+struct opt_table options_check(void);
+struct opt_table options_sandbox_inspect(void);

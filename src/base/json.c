@@ -171,6 +171,12 @@ void json_add_strv(struct json *j, const char *key, const struct strv *values)
 	json_end_array(j);
 }
 
+void json_add_raw(struct json *j, const char *key, const char *text, size_t len)
+{
+	begin_value(j, key);
+	put_bytes(j, text, len);
+}
+
 int json_finish(struct json *j)
 {
 	if (j->depth > 0)

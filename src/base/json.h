@@ -8,6 +8,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct str;
@@ -31,4 +32,6 @@ void json_add_int(struct json *j, const char *key, int64_t value);
 void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
 void json_add_strv(struct json *j, const char *key, const struct strv *values);
+/* A value that is JSON already. */
+void json_add_raw(struct json *j, const char *key, const char *text, size_t len);
 int json_finish(struct json *j); /* 0 or -ENOMEM; BUG when something is still open */
