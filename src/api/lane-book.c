@@ -72,16 +72,27 @@ static int write_own(struct lane_book *book, struct err *err)
 	return 0;
 }
 
+/* "NUMBER" and what follows it; nobody but pale writes here, but files can be torn. */
+static bool take_number(const char **text, int base, uint64_t *ret)
+{
+	char *end;
+
+	*ret = strtoull(*text, &end, base);
+	if (end == *text)
+		return false;
+	*text = end;
+	return true;
+}
+
 static bool parse(const char *name, const char *text, struct lane_user *ret)
 {
-	unsigned long long order;
-	struct lane_user user;
+	uint64_t order, running, queued, jobs;
 
-	if (sscanf(name, PREFIX "%llx", &order) != 1 ||
-	    sscanf(text, "%u %u %u", &user.running, &user.queued, &user.jobs) != 3)
+	name += strlen(PREFIX);
+	if (!take_number(&name, 16, &order) || !take_number(&text, 10, &running) ||
+	    !take_number(&text, 10, &queued) || !take_number(&text, 10, &jobs))
 		return false;
-	user.order = order;
-	*ret = user;
+	*ret = (struct lane_user){order, (unsigned)running, (unsigned)queued, (unsigned)jobs};
 	return true;
 }
 
