@@ -1,23 +1,41 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "cli/common.h"
 
+/* Can a file be made beside it? To ask for permission is not enough: /proc gives it. */
+static int try_folder(int dir)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	char name[64];
+
+	snprintf(name, sizeof(name), ".pale-%d-%llx", (int)getpid(),
+		 (unsigned long long)clock_mono_ns());
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	unlinkat(dir, name, 0);
+	return 0;
+}
+
 static int check_target(const struct outfile *file, struct err *err)
 {
 	struct stat st;
+	int r = try_folder(file->dir);
 
-	if (faccessat(file->dir, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return err_sys(err, -errno, "%s: cannot write %s", file->option, file->name);
+	if (r < 0)
+		return err_sys(err, r, "%s: cannot write %s", file->option, file->name);
 	if (fstatat(file->dir, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
 		return 0;
 	return err_set(err, ERR_USAGE, -EINVAL, "%s: %s is no regular file", file->option,
