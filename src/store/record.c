@@ -15,18 +15,6 @@
 /* What is left of a record for lists: their tails are counted, not said. */
 enum { LISTS_MAX = SPOOL_RECORD_MAX - 32 * 1024, EVENTS_SHARE = 64 * 1024 };
 
-static bool is_utf8(const char *text, size_t len)
-{
-	uint32_t c;
-
-	for (size_t i = 0, n; i < len; i += n) {
-		n = str_utf8_next(text + i, len - i, &c);
-		if (n == 0)
-			return false;
-	}
-	return true;
-}
-
 static size_t cut_length(const char *text, size_t max)
 {
 	size_t len = strnlen(text, max + 1);
@@ -57,7 +45,7 @@ void record_text(struct json *json, const char *key, const char *text)
 	if (!text)
 		return;
 	len = cut_length(text, RECORD_TEXT_MAX);
-	if (!is_utf8(text, len)) {
+	if (!str_is_utf8(text, len)) {
 		add_hex(json, key, text, len);
 		return;
 	}
@@ -248,7 +236,7 @@ static void add_arg(struct json *json, const char *arg)
 {
 	size_t len = strlen(arg);
 
-	if (is_utf8(arg, len)) {
+	if (str_is_utf8(arg, len)) {
 		json_add_string(json, NULL, arg);
 		return;
 	}
