@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/run-history.h"
 #include "api/run.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -384,15 +385,28 @@ static void report_stage(const struct run *run)
 			current ? "" : " --stage ", current ? "" : run->plan->stage);
 }
 
-static int finish(const struct run *run, const struct run_args *args)
+/* That it ran, how it ended: somebody may look for it later. */
+static void report_history(const struct run *run)
+{
+	struct err err = run->history.err;
+
+	if (!err.message[0])
+		return;
+	err_wrap(&err, 0, "this run could not be written to the history");
+	report(&err);
+}
+
+static int finish(struct run *run, const struct run_args *args)
 {
 	int status = result_status(&run->result);
 
+	run_history_end(run, NULL);
 	if (!is_quiet(args)) {
 		explain_end(run);
 		report_events(&run->result.events);
 		report_recovered(&run->recovered);
 		report_stage(run);
+		report_history(run);
 	}
 	/* A result that could not be delivered is no success. */
 	if (deliver(run, NULL, args) != 0 && status == 0)
@@ -400,10 +414,14 @@ static int finish(const struct run *run, const struct run_args *args)
 	return status;
 }
 
-static int fail(const struct run *run, const struct err *err, const struct run_args *args)
+static int fail(struct run *run, const struct err *err, const struct run_args *args)
 {
-	if (!is_quiet(args))
+	if (!args->explain)
+		run_history_end(run, err);
+	if (!is_quiet(args)) {
 		report(err);
+		report_history(run);
+	}
 	deliver(run, err, args);
 	return run_error_status(err);
 }
