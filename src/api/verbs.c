@@ -291,7 +291,7 @@ const struct verb verbs[VERB_COUNT_] = {
 			.operands = "RUN",
 			.min = 1,
 			.max = 1,
-			.summary = "show one run: what it was, how it ended, what was refused",
+			.summary = "show one run: how it ended, what was refused",
 			.details =
 				"RUN is an id as pale runs lists them, the beginning of one, or `last`.",
 			.examples = "pale show last\n"
