@@ -155,11 +155,10 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 {
 	struct txn_item *item = &txn->items[i];
 	const struct txn_root *root = &txn->roots[item->root];
-	_cleanup_(fd_closep) int parent = -1;
 	char key[24], other[24];
 	const struct link *first;
 	const char *name;
-	int r;
+	int parent, r;
 
 	txn_key(i, key);
 	if (item->has_text)
