@@ -37,6 +37,14 @@ static void job_release(struct job *job)
 	txn_free(job->txn);
 }
 
+int apply_step(const struct apply_progress *progress, size_t done, size_t total, const char *path,
+	       struct err *err)
+{
+	int r = progress && progress->fn ? progress->fn(progress->data, done, total, path) : 0;
+
+	return r < 0 ? err_set(err, ERR_SYSTEM, r, "interrupted; nothing was changed") : 0;
+}
+
 static size_t count_taken(const struct job *job)
 {
 	size_t n = 0;
