@@ -59,6 +59,21 @@ int fd_take(const char *option, const char *text, int *ret_fd, struct err *err);
 /* Close everything from 3 on but A and B, which may be -1. */
 void fds_close_others(int a, int b);
 
+/* common-file.c: a file that an option names, written at the end. */
+struct outfile {
+	const char *option, *name; /* borrowed */
+	int dir;                   /* opened before anything runs, lest a command swaps it */
+};
+#define OUTFILE_NONE                                                                               \
+	{                                                                                          \
+		.dir = -1                                                                          \
+	}
+/* Says at once if it cannot be written. */
+int outfile_open(const char *option, const char *path, struct outfile *ret, struct err *err);
+/* Replaces the file as a whole. */
+int outfile_write(const struct outfile *file, const struct str *text, struct err *err);
+void outfile_close(struct outfile *file);
+
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);
 int help_family(const struct verb *verb, struct str *out);
