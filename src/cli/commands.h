@@ -19,6 +19,8 @@ int cmd_config_show(int argc, char **argv);
 int cmd_config_check(int argc, char **argv);
 int cmd_config_keys(int argc, char **argv);
 int cmd_trust(int argc, char **argv);
+int cmd_allow(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_init(int argc, char **argv);
