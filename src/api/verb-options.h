@@ -23,3 +23,8 @@ struct opt_table options_apply(void);
 struct opt_table options_discard(void);
 struct opt_table options_undo(void);
 struct opt_table options_stages_rm(void);
+/* verb-options-history.c */
+struct opt_table options_runs_list(void);
+struct opt_table options_runs_prune(void);
+struct opt_table options_show(void);
+struct opt_table options_events_list(void);

@@ -163,6 +163,12 @@ void json_add_null(struct json *j, const char *key)
 	put(j, "null");
 }
 
+void json_add_raw(struct json *j, const char *key, const char *text)
+{
+	begin_value(j, key);
+	put(j, text ? text : "null");
+}
+
 void json_add_strv(struct json *j, const char *key, const struct strv *values)
 {
 	json_begin_array(j, key);
