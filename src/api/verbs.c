@@ -278,6 +278,38 @@ const struct verb verbs[VERB_COUNT_] = {
 				"one of them asks again.",
 			.options = options_trust,
 		},
+	[VERB_ALLOW] =
+		{
+			.name = "allow",
+			.group = GROUP_POLICY,
+			.operands = "[RUN] [N]",
+			.max = 2,
+			.summary = "write the rule that a refused attempt needed",
+			.details =
+				"The smallest rule under which number N of `pale why RUN` would have\n"
+				"passed, in the sandbox of the command that was run. Shows first what\n"
+				"is written and what it opens, and asks. Credentials, a whole home and\n"
+				"pale's own files are never opened this way, and ceilings hold.\n"
+				"\n"
+				"Without RUN it is about the last run; without N there must be one\n"
+				"number only.",
+			.examples = "pale allow --project\n"
+				    "pale allow 2 --project --dry-run",
+			.options = options_allow,
+		},
+	[VERB_WHY] =
+		{
+			.name = "why",
+			.group = GROUP_HISTORY,
+			.operands = "[RUN]",
+			.max = 1,
+			.summary = "say what a run was refused, and what would allow it",
+			.details =
+				"RUN is an id, or the beginning of one; without it, the last run. What\n"
+				"was refused is what the kernel saw, the likeliest reason first; each\n"
+				"has a number for `pale allow`.",
+			.options = options_data,
+		},
 	[VERB_RUNS_LIST] =
 		{
 			.name = "runs list",

@@ -20,6 +20,8 @@ int cmd_config_show(int argc, char **argv);
 int cmd_config_check(int argc, char **argv);
 int cmd_config_keys(int argc, char **argv);
 int cmd_trust(int argc, char **argv);
+int cmd_allow(int argc, char **argv);
+int cmd_why(int argc, char **argv);
 int cmd_runs_list(int argc, char **argv);
 int cmd_runs_prune(int argc, char **argv);
 int cmd_show(int argc, char **argv);
