@@ -232,6 +232,30 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, IOPRIO_WHO_USER));
 }
 
+/* -- What an observer is told ------------------------------------------- */
+
+/* Attempts to change something, or to reach somebody. */
+static const int watched[] = {
+	CALL(creat),    CALL(mkdir),     CALL(mkdirat),  CALL(rename),   CALL(renameat),
+	CALL(unlink),   CALL(unlinkat),  CALL(rmdir),    CALL(link),     CALL(renameat2),
+	CALL(linkat),   CALL(symlink),   CALL(mknod),    CALL(mknodat),  CALL(symlinkat),
+	CALL(truncate), CALL(chmod),     CALL(fchmodat), CALL(chown),    CALL(lchown),
+	CALL(fchownat), CALL(connect),
+};
+
+/* Further ones for a profile, which finds whatever was used or touched. */
+static const int watched_profile[] = {
+	CALL(execve),    CALL(execveat),     CALL(utime),    CALL(utimes),      CALL(futimesat),
+	CALL(utimensat), CALL(setxattr),     CALL(sendmsg),  CALL(lsetxattr),   CALL(sendmmsg),
+	CALL(removexattr), CALL(lremovexattr),
+};
+
+/* Told when it is about writing, or, for a profile, always. */
+static const struct {
+	int call;
+	unsigned flags_arg;
+} opens[] = {{CALL(open), 1}, {CALL(openat), 2}};
+
 /* -- The prologue ------------------------------------------------------ */
 
 #define LOAD(field)         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -239,7 +263,8 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 #define RETURN(what)        BPF_STMT(BPF_RET | BPF_K, (what))
 #define ERROR(error)        (SECCOMP_RET_ERRNO | ((error)&SECCOMP_RET_DATA))
 
-static const struct sock_filter prologue[] = {
+/* Ends with the number loaded, and with no jump beyond it. */
+static const struct sock_filter numbers[] = {
 	LOAD(arch),
 	IF(JEQ, NATIVE_ARCH, 1, 0),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
@@ -253,8 +278,10 @@ static const struct sock_filter prologue[] = {
 	IF(JGT, NEWEST, 0, 1),
 #endif
 	RETURN(ERROR(ENOSYS)),
+};
 
-	/* personality: what programs ask for, and no weaker memory */
+/* what programs ask for, and no weaker memory */
+static const struct sock_filter personalities[] = {
 	IF(JEQ, __NR_personality, 0, 8),
 	LOAD(args[0]),
 	IF(JEQ, PER_LINUX, 5, 0),
@@ -328,16 +355,87 @@ static scmp_filter_ctx compile(unsigned variant)
 	return ctx;
 }
 
-static void print(const struct sock_filter *code, size_t len)
+/* Who listens: nobody, or an observer. It is told of refusals, too, and answers what the
+ * plain filter would. */
+enum { PLAIN, OBSERVED, PROFILED, AUDIENCES };
+static const char *const audiences[] = {"filters", "observed_filters", "profiled_filters"};
+
+static void print(const struct sock_filter *code, size_t len, unsigned audience)
 {
-	for (size_t i = 0; i < len; i++)
-		printf("\t{0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf,
-		       code[i].k);
+	for (size_t i = 0; i < len; i++) {
+		uint32_t k = code[i].k;
+
+		if (audience != PLAIN && code[i].code == (BPF_RET | BPF_K) && k == ERROR(EPERM))
+			k = SECCOMP_RET_USER_NOTIF;
+		printf("\t{0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf, k);
+	}
 }
 
-#define PRINT(list) print(list, sizeof(list) / sizeof((list)[0]))
+#define PRINT(list, audience) print(list, sizeof(list) / sizeof((list)[0]), audience)
 
-static void print_variant(unsigned variant)
+static size_t add_watched(struct sock_filter *code, size_t len, const int *calls, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (calls[i] >= 0)
+			code[len++] = (struct sock_filter)IF(JEQ, (uint32_t)calls[i], 0, 0);
+	return len;
+}
+#define ADD_WATCHED(code, len, list)                                                               \
+	add_watched(code, len, list, sizeof(list) / sizeof((list)[0]))
+
+/* A to the observer whatever it is about; the others go on. */
+static void print_watched(unsigned audience)
+{
+	struct sock_filter code[128];
+	size_t len = ADD_WATCHED(code, 0, watched);
+
+	if (audience == PROFILED) {
+		len = ADD_WATCHED(code, len, watched_profile);
+		for (size_t i = 0; i < 2; i++)
+			len = add_watched(code, len, &opens[i].call, 1);
+	}
+	for (size_t i = 0; i < len; i++)
+		code[i].jt = (uint8_t)(len - i);
+	code[len++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
+	code[len++] = (struct sock_filter)RETURN(SECCOMP_RET_USER_NOTIF);
+	print(code, len, audience);
+}
+
+/* By its flags: one for reading costs a few comparisons and nothing else. */
+static void print_opens(unsigned audience)
+{
+	for (size_t i = 0; i < 2; i++) {
+		const struct sock_filter code[] = {
+			IF(JEQ, (uint32_t)opens[i].call, 0, 4),
+			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+				 offsetof(struct seccomp_data, args[opens[i].flags_arg])),
+			IF(JSET, O_ACCMODE | O_CREAT | O_TRUNC, 0, 1),
+			RETURN(SECCOMP_RET_USER_NOTIF),
+			LOAD(nr),
+		};
+
+		if (opens[i].call >= 0)
+			PRINT(code, audience);
+	}
+}
+
+/* A datagram to somebody: the address is no null pointer. */
+static void print_sends(void)
+{
+	const struct sock_filter code[] = {
+		IF(JEQ, __NR_sendto, 0, 6),
+		LOAD(args[4]),
+		IF(JEQ, 0, 0, 2),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4]) + 4),
+		IF(JEQ, 0, 1, 0),
+		RETURN(SECCOMP_RET_USER_NOTIF),
+		LOAD(nr),
+	};
+
+	PRINT(code, PROFILED);
+}
+
+static void print_variant(unsigned variant, unsigned audience)
 {
 	static struct sock_filter code[4096];
 	scmp_filter_ctx ctx = compile(variant);
@@ -352,32 +450,61 @@ static void print_variant(unsigned variant)
 		die("export", r);
 	rewind(file);
 	len = fread(code, sizeof(code[0]), sizeof(code) / sizeof(code[0]), file);
-	printf("static const struct sock_filter filter_%u[] = {\n", variant);
-	PRINT(prologue);
+	printf("static const struct sock_filter %s_%u[] = {\n", audiences[audience], variant);
+	PRINT(numbers, audience);
+	if (audience == OBSERVED)
+		print_opens(audience);
+	if (audience == PROFILED)
+		print_sends();
+	if (audience != PLAIN)
+		print_watched(audience);
+	PRINT(personalities, audience);
 	if (variant >= BARE)
-		PRINT(pairs_bare);
+		PRINT(pairs_bare, audience);
 	if (variant == BARE)
-		PRINT(sockets_bare);
+		PRINT(sockets_bare, audience);
 	else if (variant == BARE_OFFLINE)
-		PRINT(sockets_offline);
+		PRINT(sockets_offline, audience);
 	else
-		PRINT(sockets);
-	print(code, len);
+		PRINT(sockets, audience);
+	print(code, len, audience);
 	printf("};\n\n");
 	fclose(file);
 	seccomp_release(ctx);
 }
 
+static void print_table(unsigned audience)
+{
+	const char *name = audiences[audience];
+
+	printf("static const struct sock_fprog %s[] = {\n", name);
+	for (unsigned variant = 0; variant < VARIANTS; variant++)
+		printf("\t{sizeof(%s_%u) / sizeof(%s_%u[0]), (struct sock_filter *)%s_%u},\n",
+		       name, variant, name, variant, name, variant);
+	printf("};\n\n");
+}
+
+static void print_names(void)
+{
+	printf("static const char *const call_names[] = {\n");
+	for (int nr = 0; nr <= NEWEST; nr++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, nr);
+
+		if (name)
+			printf("\t[%d] = \"%s\",\n", nr, name);
+		free(name);
+	}
+	printf("};\n");
+}
+
 int main(void)
 {
 	printf("/* Made by tools/seccomp-gen.c. */\n#include <linux/filter.h>\n\n");
-	for (unsigned variant = 0; variant < VARIANTS; variant++)
-		print_variant(variant);
-	printf("static const struct sock_fprog filters[] = {\n");
-	for (unsigned variant = 0; variant < VARIANTS; variant++)
-		printf("\t{sizeof(filter_%u) / sizeof(filter_%u[0]), (struct sock_filter "
-		       "*)filter_%u},\n",
-		       variant, variant, variant);
-	printf("};\n");
+	for (unsigned audience = 0; audience < AUDIENCES; audience++) {
+		for (unsigned variant = 0; variant < VARIANTS; variant++)
+			print_variant(variant, audience);
+		print_table(audience);
+	}
+	print_names();
 	return 0;
 }

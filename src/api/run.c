@@ -271,10 +271,10 @@ static int attempt(struct run *run, const struct run_request *request, struct er
 			    run->plan->gid, err);
 
 	if (r < 0 || !run_is_staged(run))
-		return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
+		return r < 0 ? r : local_run(run->plan, &request->stdio, request->profile, &run->result, err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
-		r = local_run(run->plan, &request->stdio, &run->result, err);
+		r = local_run(run->plan, &request->stdio, request->profile, &run->result, err);
 	(void)run_stage_end(run, r == 0, &run->staged.err);
 	return r;
 }

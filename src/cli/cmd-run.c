@@ -28,7 +28,7 @@ struct run_args {
 	bool explain;
 	const char *result;                   /* FILE, or NULL */
 	int result_dir;                       /* its folder, opened before anything runs */
-	const char *spec_fd, *result_fd_text; /* as given */
+	const char *spec_fd, *result_fd_text, *profile_fd_text; /* as given */
 	struct str spec;                      /* what --spec-fd held */
 	int result_fd;
 };
@@ -106,6 +106,13 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		return 0;
 	case OPT_RESULT_FD:
 		args->result_fd_text = value;
+		return 0;
+	case OPT_PROFILE_FD:
+		args->profile_fd_text = value;
+		ask->profile = true;
+		return 0;
+	case OPT_NO_OBSERVE:
+		ask->no_observe = true;
 		return 0;
 	default:
 		BUG("an option of run that nobody handles");
