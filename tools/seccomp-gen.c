@@ -137,6 +137,28 @@ static const struct {
 	{CALL(mknod), 1, -1}, {CALL(mknodat), 2, -1}, {CALL(open), 2, 1},      {CALL(openat), 3, 2},
 };
 
+/* What an observer is told: attempts to change something, or to reach somebody. */
+static const int watched[] = {
+	CALL(creat),    CALL(mkdir),     CALL(mkdirat),  CALL(rename),   CALL(renameat),
+	CALL(unlink),   CALL(unlinkat),  CALL(rmdir),    CALL(link),     CALL(renameat2),
+	CALL(linkat),   CALL(symlink),   CALL(mknod),    CALL(mknodat),  CALL(symlinkat),
+	CALL(truncate), CALL(chmod),     CALL(fchmodat), CALL(chown),    CALL(lchown),
+	CALL(fchownat), CALL(connect),
+};
+
+/* Further ones for a profile, which finds whatever was used or touched. */
+static const int watched_profile[] = {
+	CALL(execve),    CALL(execveat),     CALL(utime),    CALL(utimes),      CALL(futimesat),
+	CALL(utimensat), CALL(setxattr),     CALL(sendmsg),  CALL(lsetxattr),   CALL(sendmmsg),
+	CALL(removexattr), CALL(lremovexattr),
+};
+
+/* Told when it is about writing, or, for a profile, always. */
+static const struct {
+	int call;
+	unsigned flags_arg;
+} opens[] = {{CALL(open), 1}, {CALL(openat), 2}};
+
 static void die(const char *what, int r)
 {
 	fprintf(stderr, "seccomp-gen: %s: %s\n", what, strerror(-r));
@@ -177,7 +199,16 @@ static void refuse_namespaces(scmp_filter_ctx ctx)
 	refuse(ctx, CALL(clone3), ENOSYS, 0, NULL);
 }
 
-static void refuse_modes(scmp_filter_ctx ctx)
+static bool is_watched(int call)
+{
+	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
+		if (watched[i] == call)
+			return true;
+	return call == opens[0].call || call == opens[1].call;
+}
+
+/* TOLD: somebody is told of the watched ones whatever their mode is. */
+static void refuse_modes(scmp_filter_ctx ctx, bool told)
 {
 	static const uint64_t bits[] = {S_ISUID, S_ISGID};
 	/* O_TMPFILE is two bits; the one of its own is enough. */
@@ -192,6 +223,8 @@ static void refuse_modes(scmp_filter_ctx ctx)
 					   makes[k / 2], makes[k / 2]),
 			};
 
+			if (told && is_watched(with_mode[i].call))
+				continue;
 			if (with_mode[i].flags_arg >= 0)
 				refuse(ctx, with_mode[i].call, EPERM, 2, args);
 			else if (k < 2)
@@ -232,29 +265,31 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, IOPRIO_WHO_USER));
 }
 
-/* -- What an observer is told ------------------------------------------- */
+/* Who listens: nobody, or an observer. That is told of refusals, too, and answers what the
+ * plain filter would. */
+enum { PLAIN, OBSERVED, PROFILED, AUDIENCES };
+static const char *const audiences[] = {"filters", "observed_filters", "profiled_filters"};
 
-/* Attempts to change something, or to reach somebody. */
-static const int watched[] = {
-	CALL(creat),    CALL(mkdir),     CALL(mkdirat),  CALL(rename),   CALL(renameat),
-	CALL(unlink),   CALL(unlinkat),  CALL(rmdir),    CALL(link),     CALL(renameat2),
-	CALL(linkat),   CALL(symlink),   CALL(mknod),    CALL(mknodat),  CALL(symlinkat),
-	CALL(truncate), CALL(chmod),     CALL(fchmodat), CALL(chown),    CALL(lchown),
-	CALL(fchownat), CALL(connect),
-};
+/* A call to tell of looks like a refusal up to the end: print() knows. */
+static void watch(scmp_filter_ctx ctx, unsigned audience)
+{
+	static const uint64_t writes[] = {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC,
+					  O_TMPFILE & ~O_DIRECTORY};
 
-/* Further ones for a profile, which finds whatever was used or touched. */
-static const int watched_profile[] = {
-	CALL(execve),    CALL(execveat),     CALL(utime),    CALL(utimes),      CALL(futimesat),
-	CALL(utimensat), CALL(setxattr),     CALL(sendmsg),  CALL(lsetxattr),   CALL(sendmmsg),
-	CALL(removexattr), CALL(lremovexattr),
-};
+	REFUSE_ALL(ctx, watched);
+	if (audience == PROFILED)
+		REFUSE_ALL(ctx, watched_profile);
+	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++)
+		for (size_t k = 0; k < sizeof(writes) / sizeof(writes[0]); k++) {
+			struct scmp_arg_cmp flag = SCMP_CMP64(
+				opens[i].flags_arg, SCMP_CMP_MASKED_EQ, writes[k], writes[k]);
 
-/* Told when it is about writing, or, for a profile, always. */
-static const struct {
-	int call;
-	unsigned flags_arg;
-} opens[] = {{CALL(open), 1}, {CALL(openat), 2}};
+			if (audience == OBSERVED || k == 0)
+				refuse(ctx, opens[i].call, EPERM, audience == OBSERVED, &flag);
+		}
+	if (audience == PROFILED) /* a datagram to somebody: the address is no null pointer */
+		refuse(ctx, CALL(sendto), EPERM, 1, &SCMP_A4(SCMP_CMP_NE, 0));
+}
 
 /* -- The prologue ------------------------------------------------------ */
 
@@ -333,7 +368,7 @@ static const struct sock_filter sockets_offline[] = {
 	RETURN(ERROR(EPERM)),
 };
 
-static scmp_filter_ctx compile(unsigned variant)
+static scmp_filter_ctx compile(unsigned variant, unsigned audience)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 
@@ -341,7 +376,9 @@ static scmp_filter_ctx compile(unsigned variant)
 		die("init", -ENOMEM);
 	REFUSE_ALL(ctx, refused);
 	refuse_terminal(ctx);
-	refuse_modes(ctx);
+	refuse_modes(ctx, audience != PLAIN);
+	if (audience != PLAIN)
+		watch(ctx, audience);
 	if (variant & VISIBLE || variant >= BARE)
 		refuse_other_pids(ctx);
 	if (variant >= BARE)
@@ -354,11 +391,6 @@ static scmp_filter_ctx compile(unsigned variant)
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	return ctx;
 }
-
-/* Who listens: nobody, or an observer. It is told of refusals, too, and answers what the
- * plain filter would. */
-enum { PLAIN, OBSERVED, PROFILED, AUDIENCES };
-static const char *const audiences[] = {"filters", "observed_filters", "profiled_filters"};
 
 static void print(const struct sock_filter *code, size_t len, unsigned audience)
 {
@@ -373,72 +405,10 @@ static void print(const struct sock_filter *code, size_t len, unsigned audience)
 
 #define PRINT(list, audience) print(list, sizeof(list) / sizeof((list)[0]), audience)
 
-static size_t add_watched(struct sock_filter *code, size_t len, const int *calls, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (calls[i] >= 0)
-			code[len++] = (struct sock_filter)IF(JEQ, (uint32_t)calls[i], 0, 0);
-	return len;
-}
-#define ADD_WATCHED(code, len, list)                                                               \
-	add_watched(code, len, list, sizeof(list) / sizeof((list)[0]))
-
-/* A to the observer whatever it is about; the others go on. */
-static void print_watched(unsigned audience)
-{
-	struct sock_filter code[128];
-	size_t len = ADD_WATCHED(code, 0, watched);
-
-	if (audience == PROFILED) {
-		len = ADD_WATCHED(code, len, watched_profile);
-		for (size_t i = 0; i < 2; i++)
-			len = add_watched(code, len, &opens[i].call, 1);
-	}
-	for (size_t i = 0; i < len; i++)
-		code[i].jt = (uint8_t)(len - i);
-	code[len++] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1);
-	code[len++] = (struct sock_filter)RETURN(SECCOMP_RET_USER_NOTIF);
-	print(code, len, audience);
-}
-
-/* By its flags: one for reading costs a few comparisons and nothing else. */
-static void print_opens(unsigned audience)
-{
-	for (size_t i = 0; i < 2; i++) {
-		const struct sock_filter code[] = {
-			IF(JEQ, (uint32_t)opens[i].call, 0, 4),
-			BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-				 offsetof(struct seccomp_data, args[opens[i].flags_arg])),
-			IF(JSET, O_ACCMODE | O_CREAT | O_TRUNC, 0, 1),
-			RETURN(SECCOMP_RET_USER_NOTIF),
-			LOAD(nr),
-		};
-
-		if (opens[i].call >= 0)
-			PRINT(code, audience);
-	}
-}
-
-/* A datagram to somebody: the address is no null pointer. */
-static void print_sends(void)
-{
-	const struct sock_filter code[] = {
-		IF(JEQ, __NR_sendto, 0, 6),
-		LOAD(args[4]),
-		IF(JEQ, 0, 0, 2),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4]) + 4),
-		IF(JEQ, 0, 1, 0),
-		RETURN(SECCOMP_RET_USER_NOTIF),
-		LOAD(nr),
-	};
-
-	PRINT(code, PROFILED);
-}
-
 static void print_variant(unsigned variant, unsigned audience)
 {
 	static struct sock_filter code[4096];
-	scmp_filter_ctx ctx = compile(variant);
+	scmp_filter_ctx ctx = compile(variant, audience);
 	FILE *file = tmpfile();
 	size_t len;
 	int r;
@@ -452,12 +422,6 @@ static void print_variant(unsigned variant, unsigned audience)
 	len = fread(code, sizeof(code[0]), sizeof(code) / sizeof(code[0]), file);
 	printf("static const struct sock_filter %s_%u[] = {\n", audiences[audience], variant);
 	PRINT(numbers, audience);
-	if (audience == OBSERVED)
-		print_opens(audience);
-	if (audience == PROFILED)
-		print_sends();
-	if (audience != PLAIN)
-		print_watched(audience);
 	PRINT(personalities, audience);
 	if (variant >= BARE)
 		PRINT(pairs_bare, audience);
