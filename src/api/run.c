@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
 #include "base/cleanup.h"
@@ -293,7 +294,7 @@ static int make_state(struct run *run, struct err *err)
 	return fd < 0 ? fd : plan_again(run, false, err);
 }
 
-int run_execute(struct run *run, const struct run_request *request, struct err *err)
+static int execute(struct run *run, const struct run_request *request, struct err *err)
 {
 	struct err why;
 	int r = run_recover(run, err);
@@ -317,6 +318,14 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 		return r;
 	r = attempt(run, request, err);
 	return r < 0 && run_error_status(err) == EXIT_NOT_RUN ? no_rung(&why, r, err) : r;
+}
+
+int run_execute(struct run *run, const struct run_request *request, struct err *err)
+{
+	int r = execute(run, request, err);
+
+	run_explain_refused(run);
+	return r;
 }
 
 void run_release(struct run *run)

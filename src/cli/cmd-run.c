@@ -434,6 +434,8 @@ static int finish(const struct run *run, const struct run_args *args)
 
 	if (!is_quiet(args)) {
 		explain_end(run);
+		if (status != 0)
+			report_refused(&run->result.violations);
 		report_events(&run->result.events);
 		report_recovered(&run->recovered);
 		report_stage(run);

@@ -87,24 +87,22 @@ static bool enter_scene(struct observer *o, pid_t pid)
 static void judge_name(struct observer *o, const struct attempt *a, const char *path,
 		       enum name_use use)
 {
-	const char *dimension = use == NAME_REACHED ? "sockets" : "filesystem";
+	static const enum violation_cause causes[] = {
+		[VERDICT_READONLY] = CAUSE_READONLY,
+		[VERDICT_PROTECTED] = CAUSE_PROTECTED,
+		[VERDICT_HIDDEN] = CAUSE_HIDDEN,
+		[VERDICT_MISSING] = CAUSE_HIDDEN,
+	};
+	const char *dimension = use == NAME_REACHED ? "sockets" : "filesystem", *op = a->op;
+	enum verdict_kind verdict = scene_judge(&o->scene, path, use, a->no_follow);
 
-	switch (scene_judge(&o->scene, path, use, a->no_follow)) {
-	case VERDICT_FINE:
-		break;
-	case VERDICT_READONLY:
-		count(o, o->found, dimension, a->op, path, CAUSE_READONLY);
-		break;
-	case VERDICT_PROTECTED:
-		count(o, o->found, dimension, a->op, path, CAUSE_PROTECTED);
-		break;
-	case VERDICT_HIDDEN:
-		count(o, o->found, dimension, a->op, path, CAUSE_HIDDEN);
-		break;
-	case VERDICT_MISSING:
-		count(o, &o->missing, dimension, a->op, path, CAUSE_HIDDEN);
-		break;
-	}
+	if (verdict == VERDICT_FINE)
+		return;
+	/* Many open for writing what may be there or not. */
+	if (use == NAME_OPENED && scene_has(&o->scene, path))
+		op = "open";
+	count(o, verdict == VERDICT_MISSING ? &o->missing : o->found, dimension, op, path,
+	      causes[verdict]);
 }
 
 static bool listens(const char *where, unsigned port)
@@ -283,14 +281,25 @@ static void read_table(const char *path, struct str *ret)
 		str_release(ret);
 }
 
+/* To make something takes a folder to make it in. */
+static bool folder_is_on_host(const char *path, const char *mountinfo)
+{
+	_cleanup_(freep) char *folder = strndup(path, (size_t)(strrchr(path, '/') - path));
+
+	return folder && *folder && host_has(folder, mountinfo);
+}
+
 static bool is_on_host(const struct violation *v, const char *mountinfo, const char *sockets)
 {
 	const char *colon = strrchr(v->target, ':');
 
 	if (str_eq(v->dimension, "network"))
 		return colon && listens("self", (unsigned)strtoul(colon + 1, NULL, 10));
-	return v->target[0] == '@' ? address_is_bound(sockets, v->target)
-				   : host_has(v->target, mountinfo);
+	if (v->target[0] == '@')
+		return address_is_bound(sockets, v->target);
+	return host_has(v->target, mountinfo) ||
+	       (!str_eq(v->op, "open") && !str_eq(v->op, "connect") &&
+		folder_is_on_host(v->target, mountinfo));
 }
 
 void observer_finish(struct observer *o)

@@ -170,6 +170,13 @@ enum verdict_kind scene_judge(const struct scene *scene, const char *path, enum 
 	return fd >= 0 ? judge_present(scene, path, fd, use) : judge_absent(scene, path, use);
 }
 
+bool scene_has(const struct scene *scene, const char *path)
+{
+	_cleanup_(fd_closep) int fd = path_open_in_root(scene->root, path, O_PATH, 0);
+
+	return fd >= 0;
+}
+
 bool plan_is_private_at(const struct plan *plan, const char *path)
 {
 	const struct op *op = find_mount(plan, path);

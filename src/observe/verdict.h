@@ -39,6 +39,8 @@ struct scene {
 /* PATH: absolute and normalized. NO_FOLLOW: a link is meant itself. */
 enum verdict_kind scene_judge(const struct scene *scene, const char *path, enum name_use use,
 			      bool no_follow);
+/* Is PATH there, for those inside? */
+bool scene_has(const struct scene *scene, const char *path);
 /* Is PATH in a part of the sandbox that does not show the host's files? Pure. */
 bool plan_is_private_at(const struct plan *plan, const char *path);
 /* Does the host have PATH? False also where to ask might take long: on a remote
