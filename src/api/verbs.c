@@ -278,6 +278,90 @@ const struct verb verbs[VERB_COUNT_] = {
 				"one of them asks again.",
 			.options = options_trust,
 		},
+	[VERB_ALLOW] =
+		{
+			.name = "allow",
+			.group = GROUP_POLICY,
+			.operands = "[RUN] [N]",
+			.max = 2,
+			.summary = "write the rule that a refused attempt needed",
+			.details =
+				"The smallest rule under which number N of `pale why RUN` would have\n"
+				"passed, in the sandbox of the command that was run. Shows first what\n"
+				"is written and what it opens, and asks. Credentials, a whole home and\n"
+				"pale's own files are never opened this way, and ceilings hold.\n"
+				"\n"
+				"Without RUN it is about the last run; without N there must be one\n"
+				"number only.",
+			.examples = "pale allow --project\n"
+				    "pale allow 2 --project --dry-run",
+			.options = options_allow,
+		},
+	[VERB_WHY] =
+		{
+			.name = "why",
+			.group = GROUP_HISTORY,
+			.operands = "[RUN]",
+			.max = 1,
+			.summary = "say what a run was refused, and what would allow it",
+			.details =
+				"RUN is an id, or the beginning of one; without it, the last run. What\n"
+				"was refused is what the kernel saw, the likeliest reason first; each\n"
+				"has a number for `pale allow`.",
+			.options = options_data,
+		},
+	[VERB_RUNS_LIST] =
+		{
+			.name = "runs list",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "list what was run here, the newest first",
+			.details =
+				"Every run of the workspace is remembered: the command's name, how it\n"
+				"ended, what it used, what was refused. Its arguments are not, unless\n"
+				"[history] store_argv is set, nor is anything that it was given or said.",
+			.examples = "pale runs\n"
+				    "pale runs --command test --outcome failed --since 2d\n"
+				    "pale runs -n 0 --json",
+			.options = options_runs_list,
+		},
+	[VERB_RUNS_PRUNE] =
+		{
+			.name = "runs prune",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "forget runs that are older than a given time",
+			.details =
+				"Their events and kept output go with them. Nothing else removes\n"
+				"runs from the history.",
+			.examples = "pale runs prune --older-than 30d --dry-run",
+			.options = options_runs_prune,
+		},
+	[VERB_SHOW] =
+		{
+			.name = "show",
+			.group = GROUP_HISTORY,
+			.operands = "RUN",
+			.min = 1,
+			.max = 1,
+			.summary = "show one run: how it ended, what was refused",
+			.details =
+				"RUN is an id as pale runs lists them, the beginning of one, or `last`.",
+			.examples = "pale show last\n"
+				    "pale show last --output",
+			.options = options_show,
+		},
+	[VERB_EVENTS_LIST] =
+		{
+			.name = "events list",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "list what happened: starts, ends, refusals, applies",
+			.examples = "pale events --kind sandbox.denied --since 1h\n"
+				    "pale events --run last\n"
+				    "pale events --follow --json",
+			.options = options_events_list,
+		},
 	[VERB_STATUS] =
 		{
 			.name = "status",

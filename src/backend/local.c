@@ -3,11 +3,34 @@
 
 #include "engine/engine.h"
 #include "engine/sample.h"
+#include "observe/observer.h"
+#include "result/result.h"
+#include "warden/step.h"
+#include "plan/plan.h"
 
-int local_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
-	      struct err *err)
+static void begin(void *data, int listener)
 {
-	return engine_run(plan, stdio, ret, err);
+	observer_begin(data, listener);
+}
+
+static void serve(void *data)
+{
+	observer_serve(data);
+}
+
+int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
+	      struct result *ret, struct err *err)
+{
+	struct observer observer;
+	const struct watcher watcher = {.begin = begin, .serve = serve, .data = &observer};
+	int r;
+
+	if (!step_observed(plan->ops, plan->ops_len))
+		return engine_run(plan, stdio, NULL, ret, err);
+	observer_init(&observer, plan, &ret->violations, profile);
+	r = engine_run(plan, stdio, &watcher, ret, err);
+	observer_finish(&observer);
+	return r;
 }
 
 int local_try(const struct plan *plan, struct err *err)

@@ -211,7 +211,7 @@ static int task_json(const struct check *check, size_t index, struct json *json)
 	else
 		json_add_uint(json, "duration_ms", task_elapsed_ns(task, 0) / 1000000);
 	if (json_slice_init(&result, str_text(&child->answer.json), child->answer.json.len))
-		json_add_raw(json, "result", result.text, result.len);
+		json_add_raw_bytes(json, "result", result.text, result.len);
 	else
 		json_add_null(json, "result");
 	if (task_failed(check, index))

@@ -26,8 +26,8 @@ struct run_args {
 	bool explain;
 	const char *result; /* FILE, or NULL */
 	struct outfile result_file;
-	const char *spec_fd, *result_fd_text; /* as given */
-	struct str spec;                      /* what --spec-fd held */
+	const char *spec_fd, *result_fd_text, *profile_fd_text; /* as given */
+	struct str spec;                                        /* what --spec-fd held */
 	int result_fd;
 };
 
@@ -104,6 +104,13 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		return 0;
 	case OPT_RESULT_FD:
 		args->result_fd_text = value;
+		return 0;
+	case OPT_PROFILE_FD:
+		args->profile_fd_text = value;
+		ask->profile = true;
+		return 0;
+	case OPT_NO_OBSERVE:
+		ask->no_observe = true;
 		return 0;
 	default:
 		BUG("an option of run that nobody handles");
@@ -403,6 +410,8 @@ static int finish(struct run *run, const struct run_args *args)
 	run_history_end(run, NULL);
 	if (!is_quiet(args)) {
 		explain_end(run);
+		if (status != 0)
+			report_refused(&run->result.violations);
 		report_events(&run->result.events);
 		report_recovered(&run->recovered);
 		report_stage(run);

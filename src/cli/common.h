@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 struct context;
+struct violations;
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
@@ -73,6 +74,9 @@ int outfile_open(const char *option, const char *path, struct outfile *ret, stru
 /* Replaces the file as a whole. */
 int outfile_write(const struct outfile *file, const struct str *text, struct err *err);
 void outfile_close(struct outfile *file);
+/* common-refused.c: why a run that failed may have failed, as far as the boundary knows: one
+ * line for the likeliest refusal and one for what would allow it; or none. */
+void report_refused(const struct violations *violations);
 
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);

@@ -139,6 +139,8 @@ const struct key config_keys[] = {
 		.help = "what enforces the boundary on this machine"},
 	{"sandbox.allow_degraded", CHOICES(dims), .def = "[]", OUTSIDE,
 		.help = "dimensions that may be enforced in part"},
+	{"sandbox.observe", .type = KEY_BOOL, .def = "true", ANYWHERE,
+		.help = "watch what a confined command attempts, to report what was refused"},
 	{"sandbox.env.pass", .type = KEY_VARS, .def = "[]", ANYWHERE,
 		.help = "variables that pass in every sandbox, besides the built-in list"},
 	{"sandbox.env.set", .type = KEY_TEXT_MAP, .def = "{}", ANYWHERE,

@@ -296,6 +296,9 @@ static int find_file(const struct attempt *a)
 		return open_path(a, DIM_CACHES, cache, "",
 				 " would be a private folder of this project, kept between runs; "
 				 "nothing of yours is exposed");
+	if (!(a->spec->workspace && path_covers(a->spec->workspace, path)) &&
+	    path_is_sensitive(path, a->user, &a->remedy->why))
+		return 0;
 	rule = read ? strdup(path) : least(a->op, path);
 	if (!rule)
 		return never(a, "the folder that it would be in does not exist");

@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "store/output.h"
+#include "store/kept.h"
 #include "store/spool.h"
 #include "store/store-impl.h"
 
@@ -109,7 +109,7 @@ int store_prune(struct store *store, uint64_t before_ms, bool dry, uint64_t *ret
 	if (dry)
 		return 0;
 	for (size_t i = 0; i < ids.len; i++)
-		output_remove(store->state, ids.items[i]);
+		kept_remove(store->state, ids.items[i]);
 	/* Gone from the log as well; what is removed is overwritten (secure_delete). A
 	 * reader at work may be in the way, and the next one to close does it. */
 	sqlite3_exec(store->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "store/kept.h"
 #include "store/spool.h"
 #include "store/store-impl.h"
 
@@ -166,6 +167,42 @@ int store_runs(struct store *store, const struct runs_query *query, struct run_r
 	return 0;
 }
 
+static int no_run(const char *which, struct err *err)
+{
+	if (str_eq(which, "last"))
+		err_set(err, ERR_USAGE, -ENOENT, "no run is remembered yet");
+	else
+		err_set(err, ERR_USAGE, -ENOENT, "there is no run %.64s", which);
+	return err_hint(err, -ENOENT, "pale runs lists them");
+}
+
+int store_find_run(struct store *store, const char *which, struct run_record *ret, struct err *err)
+{
+	bool last = str_eq(which, "last");
+	struct runs_query query = {.outcome = -1, .id = last ? NULL : which, .max = last ? 1 : 2};
+	struct run_record *records = NULL;
+	size_t len = 0;
+	int r;
+
+	if (!*which)
+		return no_run(which, err);
+	r = store_runs(store, &query, &records, &len, err);
+	if (r < 0)
+		return r;
+	if (len == 1) {
+		*ret = records[0];
+		free(records);
+		return 0;
+	}
+	if (len == 0)
+		r = no_run(which, err);
+	else
+		r = err_set(err, ERR_USAGE, -EEXIST, "several runs begin with %s: %s, %s, …", which,
+			    records[0].id, records[1].id);
+	run_records_free(records, len);
+	return r;
+}
+
 int store_stats(struct store *store, const char *command, struct run_stats *ret, struct err *err)
 {
 	_cleanup_(stmt_finalizep) sqlite3_stmt *stmt = NULL;
@@ -248,4 +285,15 @@ int store_counts(struct store *store, struct store_counts *ret, struct err *err)
 	if (r == 0)
 		*ret = counts;
 	return r;
+}
+
+int store_output(struct store *store, const char *id, struct err *err)
+{
+	return kept_open(store->state, id, err);
+}
+
+void store_expire_output(struct store *store, uint64_t before_ms)
+{
+	if (!store->in_memory)
+		kept_expire(store->state, before_ms);
 }

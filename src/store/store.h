@@ -52,6 +52,10 @@ int store_runs(struct store *store, const struct runs_query *query, struct run_r
 	       size_t *ret_len, struct err *err);
 void run_records_free(struct run_record *records, size_t len);
 
+/* The run that WHICH names: an id, the beginning of one, or "last". -ENOENT, -EEXIST
+ * (several begin so): err says so. run_record_release(). */
+int store_find_run(struct store *store, const char *which, struct run_record *ret, struct err *err);
+
 /* Over the runs of one registered command that were executed and ended. Peaks are 0 when
  * unknown. */
 struct run_stats {
@@ -100,3 +104,8 @@ int store_counts(struct store *store, struct store_counts *ret, struct err *err)
  * too. DRY: only count. */
 int store_prune(struct store *store, uint64_t before_ms, bool dry, uint64_t *ret_runs,
 		struct err *err);
+
+/* What it printed, if that was kept: a descriptor or -errno; -ENOENT leaves err. */
+int store_output(struct store *store, const char *id, struct err *err);
+/* Remove kept output that is older. */
+void store_expire_output(struct store *store, uint64_t before_ms);

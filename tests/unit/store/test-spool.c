@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "plan/plan.h"
 #include "scratch.h"
-#include "store/output.h"
+#include "store/kept.h"
 #include "store/record.h"
 #include "store/run-record.h"
 #include "store/spool.h"
@@ -265,23 +265,23 @@ static void test_output(void)
 {
 	struct err err = {0};
 	struct stat st;
-	int fd = output_make(state, "run-1", &err);
+	int fd = kept_make(state, "run-1", &err);
 
 	tap_ok(fd >= 0 && write(fd, "hello", 5) == 5, "output is kept: %s", err.message);
 	fd_close(fd);
-	tap_ok(fstatat(state, OUTPUT_DIR "/run-1", &st, 0) == 0 && (st.st_mode & 0777) == 0600 &&
-		       fstatat(state, OUTPUT_DIR, &st, 0) == 0 && (st.st_mode & 0777) == 0700,
+	tap_ok(fstatat(state, KEPT_DIR "/run-1", &st, 0) == 0 && (st.st_mode & 0777) == 0600 &&
+		       fstatat(state, KEPT_DIR, &st, 0) == 0 && (st.st_mode & 0777) == 0700,
 	       "for nobody else");
-	fd = output_open(state, "run-1", &err);
+	fd = kept_open(state, "run-1", &err);
 	tap_ok(fd >= 0, "and found");
 	fd_close(fd);
-	tap_ok(output_open(state, "../" SPOOL_NAME, &err) == -ENOENT, "an id is no path");
-	output_expire(state, 1000);
-	fd = output_open(state, "run-1", &err);
+	tap_ok(kept_open(state, "../" SPOOL_NAME, &err) == -ENOENT, "an id is no path");
+	kept_expire(state, 1000);
+	fd = kept_open(state, "run-1", &err);
 	tap_ok(fd >= 0, "it stays while it is young");
 	fd_close(fd);
-	output_expire(state, UINT64_MAX);
-	tap_ok(output_open(state, "run-1", &err) == -ENOENT, "and goes when it is old");
+	kept_expire(state, UINT64_MAX);
+	tap_ok(kept_open(state, "run-1", &err) == -ENOENT, "and goes when it is old");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output - what a run with max_output printed, kept for a while: STATE/output/RUN.
+ * kept - output: what a run with max_output printed, kept for a while: STATE/output/RUN.
  */
 #pragma once
 #include <stdbool.h>
@@ -8,13 +8,13 @@
 
 struct err;
 
-#define OUTPUT_DIR "output"
+#define KEPT_DIR "output"
 
 /* Make the file of run ID: a descriptor to write to, or -errno. */
-int output_make(int state, const char *id, struct err *err);
+int kept_make(int state, const char *id, struct err *err);
 /* Open it for reading. -ENOENT, err untouched: there is none. */
-int output_open(int state, const char *id, struct err *err);
-void output_remove(int state, const char *id);
+int kept_open(int state, const char *id, struct err *err);
+void kept_remove(int state, const char *id);
 /* Remove what was last written before BEFORE_MS. What goes wrong is left for the next
  * time. */
-void output_expire(int state, uint64_t before_ms);
+void kept_expire(int state, uint64_t before_ms);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store/output.h"
+#include "store/kept.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 static int open_dir(int state)
 {
-	int fd = openat(state, OUTPUT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(state, KEPT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -25,12 +25,12 @@ static bool is_name(const char *id)
 	return *id && *id != '.' && !strchr(id, '/');
 }
 
-int output_make(int state, const char *id, struct err *err)
+int kept_make(int state, const char *id, struct err *err)
 {
 	_cleanup_(fd_closep) int dir = -1;
 	int fd;
 
-	if (mkdirat(state, OUTPUT_DIR, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(state, KEPT_DIR, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, -errno, "make the folder for output");
 	dir = open_dir(state);
 	if (dir < 0)
@@ -39,7 +39,7 @@ int output_make(int state, const char *id, struct err *err)
 	return fd < 0 ? err_sys(err, -errno, "make the file for output") : fd;
 }
 
-int output_open(int state, const char *id, struct err *err)
+int kept_open(int state, const char *id, struct err *err)
 {
 	_cleanup_(fd_closep) int dir = open_dir(state);
 	int fd;
@@ -54,7 +54,7 @@ int output_open(int state, const char *id, struct err *err)
 	return fd;
 }
 
-void output_remove(int state, const char *id)
+void kept_remove(int state, const char *id)
 {
 	_cleanup_(fd_closep) int dir = open_dir(state);
 
@@ -62,7 +62,7 @@ void output_remove(int state, const char *id)
 		(void)unlinkat(dir, id, 0);
 }
 
-void output_expire(int state, uint64_t before_ms)
+void kept_expire(int state, uint64_t before_ms)
 {
 	int fd = open_dir(state);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
