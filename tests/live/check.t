@@ -198,6 +198,19 @@ def case_outcomes(p):
        and b'fine' not in r.out, p, 'not on a terminal: lines, and the output as it is', r)
 
 
+def case_refused(p):
+    """What the boundary refused is named where a command failed."""
+    box = Box(p, {'bad': 'touch /etc/pale-test || exit 1', 'good': 'touch here'})
+    if box.pale('run', '-j', box.names['bad']).json().get('violations') is None:
+        skip(p, 'nobody observes runs here')
+        return
+    r = box.check()
+    why = re.search(rb'(?m)^  1 attempt was refused: pale (why) (\S+)$', r.out)
+    ok(r.code == 1 and why and r.out.count(b'refused') == 1, p, 'said, with the run', r)
+    r = box.pale(*[w.decode() for w in why.groups()]) if why else r
+    ok(b'/etc/pale-test' in r.out, p, 'and explained there', r)
+
+
 def case_state(p):
     """A state that cannot be written is no reason not to run."""
     box = Box(p, {'a': 'true', 'b': 'true', 'c': 'true'}, 'max_parallel = 1')
@@ -343,5 +356,5 @@ def checks(pid, box):
 
 
 go_apart()
-main(case_bounded, case_shared, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_outcomes, case_state,
+main(case_bounded, case_shared, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_outcomes, case_refused, case_state,
      case_terminal, case_terminal_many, uids=(1000,))
