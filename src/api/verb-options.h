@@ -28,3 +28,6 @@ struct opt_table options_runs_list(void);
 struct opt_table options_runs_prune(void);
 struct opt_table options_show(void);
 struct opt_table options_events_list(void);
+/* verb-options-lanes.c */
+struct opt_table options_check(void);
+struct opt_table options_sandbox_inspect(void);

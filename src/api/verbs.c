@@ -49,6 +49,27 @@ const struct verb verbs[VERB_COUNT_] = {
 			.options = options_run,
 			.on_run_path = true,
 		},
+	[VERB_CHECK] =
+		{
+			.name = "check",
+			.group = GROUP_RUN,
+			.operands = "[NAME…]",
+			.max = VERB_ANY,
+			.summary = "run several registered commands at once",
+			.details =
+				"Without a NAME, those that [lanes] check lists, else all. As many run at\n"
+				"once as [lanes] max_parallel says, over all checks of this workspace;\n"
+				"the others wait, and more than [lanes] queue_capacity are refused. What\n"
+				"a command prints is shown when it failed.\n"
+				"\n"
+				"The exit status is that of the worst: first what pale could not run\n"
+				"(125, 127, 126), then timeouts (124), then signals and limits (128+N),\n"
+				"then the highest of the others. 125 also when nothing was run at all.",
+			.examples = "pale check\n"
+				    "pale check lint test --fail-fast\n"
+				    "pale check --jobs 2 --junit report.xml",
+			.options = options_check,
+		},
 	[VERB_COMMANDS_LIST] =
 		{
 			.name = "commands list",
@@ -214,7 +235,7 @@ const struct verb verbs[VERB_COUNT_] = {
 			.max = 1,
 			.summary = "show one sandbox, value by value",
 			.details = "A registered command comes before a preset of the same name.",
-			.options = options_data,
+			.options = options_sandbox_inspect,
 		},
 	[VERB_CONFIG_SHOW] =
 		{
@@ -323,7 +344,7 @@ const struct verb verbs[VERB_COUNT_] = {
 			.operands = "RUN",
 			.min = 1,
 			.max = 1,
-			.summary = "show one run: what it was, how it ended, what was refused",
+			.summary = "show one run: how it ended, what was refused",
 			.details =
 				"RUN is an id as pale runs lists them, the beginning of one, or `last`.",
 			.examples = "pale show last\n"

@@ -6,15 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/run-history.h"
 #include "api/run.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/file.h"
-#include "base/path.h"
 #include "base/size.h"
 #include "cli/common.h"
 #include "config/load.h"
@@ -27,10 +24,10 @@ struct run_args {
 	struct run_request request;
 	bool json;
 	bool explain;
-	const char *result;                   /* FILE, or NULL */
-	int result_dir;                       /* its folder, opened before anything runs */
-	const char *spec_fd, *result_fd_text; /* as given */
-	struct str spec;                      /* what --spec-fd held */
+	const char *result; /* FILE, or NULL */
+	struct outfile result_file;
+	const char *spec_fd, *result_fd_text, *profile_fd_text; /* as given */
+	struct str spec;                                        /* what --spec-fd held */
 	int result_fd;
 };
 
@@ -39,7 +36,7 @@ static void run_args_release(struct run_args *args)
 	free(args->request.ask.items);
 	strv_release(&args->request.ask.env_set);
 	strv_release(&args->request.ask.allow_degraded);
-	fd_close(args->result_dir);
+	outfile_close(&args->result_file);
 	fd_close(args->result_fd);
 	str_release(&args->spec);
 }
@@ -108,6 +105,13 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	case OPT_RESULT_FD:
 		args->result_fd_text = value;
 		return 0;
+	case OPT_PROFILE_FD:
+		args->profile_fd_text = value;
+		ask->profile = true;
+		return 0;
+	case OPT_NO_OBSERVE:
+		ask->no_observe = true;
+		return 0;
 	default:
 		BUG("an option of run that nobody handles");
 	}
@@ -163,31 +167,6 @@ static int set_command(struct run_args *args, const struct opt_args *operands, s
 	if (operands->dashdash != 0)
 		request->name = *operands->operands;
 	request->args = operands->operands + (request->name != NULL);
-	return 0;
-}
-
-/* Ahead of the run, so that the command cannot swap the folder for another. */
-static int open_result_dir(struct run_args *args, struct err *err)
-{
-	const char *slash;
-	_cleanup_(freep) char *dir = NULL;
-
-	if (!args->result)
-		return 0;
-	slash = strrchr(args->result, '/');
-	dir = slash ? strndup(args->result, (size_t)(slash - args->result) + 1) : strdup(".");
-	if (!dir)
-		return err_oom(err);
-	/* A relative name may lie in the workspace, where links are anybody's. */
-	args->result_dir = dir[0] == '/'
-				   ? fd_open(dir, O_RDONLY | O_DIRECTORY)
-				   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
-	if (args->result_dir < 0)
-		return err_sys(err, dir[0] == '/' ? -errno : args->result_dir,
-			       "--result: cannot open %s", dir);
-	args->result += slash ? slash - args->result + 1 : 0;
-	if (!*args->result)
-		return err_set(err, ERR_USAGE, -EISDIR, "--result: %s is a folder", dir);
 	return 0;
 }
 
@@ -248,8 +227,8 @@ static int prepare(struct run *run, struct run_args *args, struct err *err)
 	if (r == 0)
 		r = take_descriptors(args, err);
 
-	if (r == 0)
-		r = open_result_dir(args, err);
+	if (r == 0 && args->result)
+		r = outfile_open("--result", args->result, &args->result_file, err);
 	return r < 0 ? r : run_prepare(run, &args->request, err);
 }
 
@@ -277,9 +256,9 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 	_cleanup_(str_release) struct str text = {0};
 	struct json json = {.out = &text};
 	struct err err;
-	int status = 0, r;
+	int status = 0;
 
-	if (!is_quiet(args) && args->result_dir < 0)
+	if (!is_quiet(args) && args->result_file.dir < 0)
 		return 0;
 	run_json(run, failed, &json);
 	if (json_finish(&json) < 0 || str_append_char(&text, '\n') < 0)
@@ -288,17 +267,8 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 		status = emit(&text);
 	if (args->result_fd >= 0)
 		status |= hand_back(&text, args);
-	if (args->result_dir >= 0) {
-		mode_t mask = umask(0);
-
-		umask(mask);
-		r = file_replace(args->result_dir, args->result, text.data, text.len, 0666 & ~mask,
-				 &err);
-		if (r < 0) {
-			err_wrap(&err, r, "--result");
-			status = report(&err);
-		}
-	}
+	if (args->result_file.dir >= 0 && outfile_write(&args->result_file, &text, &err) < 0)
+		status = report(&err);
 	return status;
 }
 
@@ -440,6 +410,8 @@ static int finish(struct run *run, const struct run_args *args)
 	run_history_end(run, NULL);
 	if (!is_quiet(args)) {
 		explain_end(run);
+		if (status != 0)
+			report_refused(&run->result.violations);
 		report_events(&run->result.events);
 		report_recovered(&run->recovered);
 		report_stage(run);
@@ -475,7 +447,7 @@ static bool asks_json(int argc, char **argv)
 int cmd_run(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(run_args_release) struct run_args args = {
-		.verb = id, .result_dir = -1, .result_fd = -1};
+		.verb = id, .result_file = OUTFILE_NONE, .result_fd = -1};
 	struct run run = {0}; /* not released: the process ends, which is faster */
 	struct opt_args operands;
 	struct err err = {0};

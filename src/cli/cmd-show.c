@@ -83,7 +83,20 @@ static int put_facts(const struct run_record *record, struct str *out)
 {
 	_cleanup_(table_release) struct table table = {.columns = 2};
 	char time[TIME_TEXT_MAX], end[96], grade[96], boundary[160];
-	int r;
+	const char *const what[][2] = {
+		{"run", record->id},
+		{"command", record->command},
+		{"program", record->program},
+		{"arguments", record->argv ? record->argv : record->argv_digest},
+		{"started", time_format(record->started_ms, time)},
+		{"outcome", ending(record, end, sizeof(end))},
+	};
+	const char *const where[][2] = {
+		{"engine", record->engine ? boundary : NULL},
+		{"grade", record->world ? grade : NULL},
+		{"output", record->has_output ? "kept: --output" : NULL},
+	};
+	int r = 0;
 
 	table_fit(&table);
 	snprintf(grade, sizeof(grade), "%s, ceiling %u", record->world ? record->world : "",
@@ -91,26 +104,12 @@ static int put_facts(const struct run_record *record, struct str *out)
 	snprintf(boundary, sizeof(boundary), "%s, %s%s%s", record->engine ? record->engine : "",
 		 record->mode ? record->mode : "", record->stage ? " in " : "",
 		 record->stage ? record->stage : "");
-	r = add_fact(&table, "run", record->id);
-	if (r == 0)
-		r = add_fact(&table, "command", record->command);
-	if (r == 0)
-		r = add_fact(&table, "program", record->program);
-	if (r == 0)
-		r = add_fact(&table, "arguments",
-			     record->argv ? record->argv : record->argv_digest);
-	if (r == 0)
-		r = add_fact(&table, "started", time_format(record->started_ms, time));
-	if (r == 0)
-		r = add_fact(&table, "outcome", ending(record, end, sizeof(end)));
+	for (size_t i = 0; i < array_len(what) && r == 0; i++)
+		r = add_fact(&table, what[i][0], what[i][1]);
 	if (r == 0)
 		r = put_usage(record, &table);
-	if (r == 0)
-		r = add_fact(&table, "engine", record->engine ? boundary : NULL);
-	if (r == 0)
-		r = add_fact(&table, "grade", record->world ? grade : NULL);
-	if (r == 0)
-		r = add_fact(&table, "output", record->has_output ? "kept: --output" : NULL);
+	for (size_t i = 0; i < array_len(where) && r == 0; i++)
+		r = add_fact(&table, where[i][0], where[i][1]);
 	return r < 0 ? r : table_print(&table, out);
 }
 

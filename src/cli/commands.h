@@ -2,6 +2,7 @@
 /* commands - the verbs of pale-verbs, one function each; cmd-<verb>.c. */
 #pragma once
 
+int cmd_check(int argc, char **argv);
 int cmd_commands_list(int argc, char **argv);
 int cmd_commands_show(int argc, char **argv);
 int cmd_commands_register(int argc, char **argv);

@@ -10,6 +10,7 @@
 #include "cli/common.h"
 
 static command_fn *const commands[VERB_COUNT_] = {
+	[VERB_CHECK] = cmd_check,
 	[VERB_COMMANDS_LIST] = cmd_commands_list,
 	[VERB_COMMANDS_SHOW] = cmd_commands_show,
 	[VERB_COMMANDS_REGISTER] = cmd_commands_register,

@@ -155,11 +155,10 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 {
 	struct txn_item *item = &txn->items[i];
 	const struct txn_root *root = &txn->roots[item->root];
-	_cleanup_(fd_closep) int parent = -1;
 	char key[24], other[24];
 	const struct link *first;
 	const char *name;
-	int r;
+	int parent, r;
 
 	txn_key(i, key);
 	if (item->has_text)
@@ -263,12 +262,9 @@ int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct e
 	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
 		const struct txn_item *item = &txn->items[i];
 
-		if (progress && progress->fn)
-			r = progress->fn(progress->data, i, txn->n_items, item->path);
-		if (r < 0) {
-			err_set(err, ERR_SYSTEM, r, "interrupted; nothing was changed");
+		r = apply_step(progress, i, txn->n_items, item->path, err);
+		if (r < 0)
 			break;
-		}
 		r = prepare_one(txn, i, &links, &relaxed[item->root]);
 		if (r < 0)
 			err_sys(err, r, "prepare %s", item->path);
@@ -280,7 +276,7 @@ int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct e
 	return r;
 }
 
-int txn_reload(struct txn *txn, struct err *err)
+int txn_reload(struct txn *txn, const struct apply_progress *progress, struct err *err)
 {
 	_cleanup_(fd_closep) int old = -1;
 	int r = txn_make_stores(txn, err);
@@ -293,6 +289,9 @@ int txn_reload(struct txn *txn, struct err *err)
 
 		if (!root->is_apart || !has_old(item) || item->stays)
 			continue;
+		r = apply_step(progress, i, txn->n_items, item->path, err);
+		if (r < 0)
+			return r;
 		txn_key(i, key);
 		if (old < 0)
 			old = path_open_nolink(txn->dir_fd, "old", O_PATH | O_DIRECTORY, 0);

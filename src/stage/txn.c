@@ -311,6 +311,8 @@ static int open_root(struct txn *txn, size_t i, struct err *err)
 	if (r < 0)
 		return r;
 	r = stage_upper(txn->stage, (unsigned)i, &root->upper_fd, err);
+	if (r == -ENOENT)
+		err_sys(err, r, "open the layers of %s", root->path);
 	if (r < 0)
 		return r;
 	r = node_read(root->base_fd, "", &now);

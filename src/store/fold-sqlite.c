@@ -63,50 +63,90 @@ static int fold_line(struct fold *f, const char *line, size_t len, struct err *e
 	return 0;
 }
 
-/* The whole lines of TEXT; *ret_used is what they took. */
-static int fold_lines(struct fold *f, const char *text, size_t len, size_t *ret_used,
-		      struct err *err)
+/* Lines that come in pieces. */
+struct lines {
+	struct fold *fold;
+	struct str begun; /* of a line whose end has not come yet */
+	bool skipping;    /* it is longer than any record */
+};
+
+static void lines_release(struct lines *lines)
 {
-	size_t at = 0;
+	str_release(&lines->begun);
+}
 
-	for (;;) {
-		const char *end = memchr(text + at, '\n', len - at);
-		size_t n = end ? (size_t)(end - text) - at : 0;
-		int r;
+/* N bytes of the line at hand, the last ones if it ENDS. */
+static int lines_add(struct lines *lines, const char *text, size_t n, bool ends, struct err *err)
+{
+	struct str *begun = &lines->begun;
+	int r;
 
-		if (!end)
-			break;
-		r = fold_line(f, text + at, n, err);
+	if (lines->skipping)
+		return 0;
+	if (begun->len + n > SPOOL_RECORD_MAX) {
+		keep_bad(lines->fold->store, begun->len ? begun->data : text,
+			 begun->len ? begun->len : n);
+		lines->skipping = true;
+		str_truncate(begun, 0);
+		return 0;
+	}
+	if (ends && begun->len == 0)
+		return fold_line(lines->fold, text, n, err);
+	if (str_append_bytes(begun, text, n) < 0)
+		return err_oom(err);
+	if (!ends)
+		return 0;
+	r = fold_line(lines->fold, begun->data, begun->len, err);
+	str_truncate(begun, 0);
+	return r;
+}
+
+static int lines_feed(struct lines *lines, const char *text, size_t len, struct err *err)
+{
+	while (len > 0) {
+		const char *end = memchr(text, '\n', len);
+		size_t n = end ? (size_t)(end - text) : len;
+		int r = lines_add(lines, text, n, end != NULL, err);
+
 		if (r < 0)
 			return r;
-		at += n + 1;
+		if (end)
+			lines->skipping = false;
+		n += end != NULL;
+		text += n;
+		len -= n;
 	}
-	*ret_used = at;
 	return 0;
+}
+
+/* The last line need not end. */
+static int lines_end(struct lines *lines, struct err *err)
+{
+	return lines->begun.len > 0
+		       ? fold_line(lines->fold, lines->begun.data, lines->begun.len, err)
+		       : 0;
 }
 
 int fold_text(struct store *store, const char *text, size_t len, struct err *err)
 {
 	_cleanup_(fold_release) struct fold f = {.store = store};
-	size_t used = 0;
+	_cleanup_(lines_release) struct lines lines = {.fold = &f};
 	int r = fold_init(&f, err);
 
 	if (r == 0)
-		r = fold_lines(&f, text, len, &used, err);
-	return r < 0 ? r : fold_line(&f, text + used, len - used, err);
+		r = lines_feed(&lines, text, len, err);
+	return r < 0 ? r : lines_end(&lines, err);
 }
 
-/* A line longer than any record is not read whole, only its beginning is. */
 static int fold_fd(struct fold *f, int fd, struct err *err)
 {
-	_cleanup_(freep) char *buf = malloc(SPOOL_RECORD_MAX + CHUNK);
-	size_t len = 0, used;
-	bool skipping = false;
+	_cleanup_(lines_release) struct lines lines = {.fold = f};
+	_cleanup_(freep) char *buf = malloc(CHUNK);
 
 	if (!buf)
 		return err_oom(err);
 	for (;;) {
-		ssize_t n = read(fd, buf + len, CHUNK);
+		ssize_t n = read(fd, buf, CHUNK);
 		int r;
 
 		if (n < 0 && errno == EINTR)
@@ -114,28 +154,11 @@ static int fold_fd(struct fold *f, int fd, struct err *err)
 		if (n < 0)
 			return err_sys(err, -errno, "read the spool");
 		if (n == 0)
-			break;
-		len += (size_t)n;
-		if (skipping) {
-			char *end = memchr(buf, '\n', len);
-
-			skipping = !end;
-			len = end ? len - (size_t)(end + 1 - buf) : 0;
-			if (end)
-				memmove(buf, end + 1, len);
-		}
-		r = fold_lines(f, buf, len, &used, err);
+			return lines_end(&lines, err);
+		r = lines_feed(&lines, buf, (size_t)n, err);
 		if (r < 0)
 			return r;
-		len -= used;
-		memmove(buf, buf + used, len);
-		if (len >= SPOOL_RECORD_MAX) {
-			keep_bad(f->store, buf, len);
-			skipping = true;
-			len = 0;
-		}
 	}
-	return skipping ? 0 : fold_line(f, buf, len, err);
 }
 
 /* --- files --- */

@@ -117,15 +117,71 @@ static void test_empty(void)
 	end();
 }
 
-static void test_roundtrip(void)
+static bool is_what_was_put(const struct run_record *record)
+{
+	bool identity = record->started_ms == 1000 && str_eq(record->command, "test") &&
+			str_eq(record->program, "prog") && !record->argv;
+	bool limits = record->memory == 1 << 20 && record->timeout_ms == UINT64_MAX;
+	bool ended = record->ended && record->outcome == OUTCOME_OK && record->exit_code == 0;
+
+	return identity && limits && ended && record->usage.memory_peak == 5000 &&
+	       record->usage.written == USAGE_UNKNOWN && record->violations == 3 &&
+	       record->observed;
+}
+
+static void check_runs(struct store *store)
 {
 	struct runs_query query = RUNS_QUERY_ALL;
 	struct run_record *records = NULL;
+	size_t len = 0;
+
+	tap_eq_int(store_runs(store, &query, &records, &len, &err), 0, "runs are read");
+	tap_ok(len == 2 && str_eq(records[0].id, "run-2") && str_eq(records[1].id, "run-1"),
+	       "the newest first");
+	tap_ok(len == 2 && !records[0].ended && str_eq(run_record_state(&records[0]), "unknown"),
+	       "one without an end has none");
+	tap_ok(len == 2 && is_what_was_put(&records[1]), "the other one says what was recorded");
+	run_records_free(records, len);
+}
+
+static void check_violations(struct store *store)
+{
 	struct violations violations = {0};
+	const struct violation *first;
+
+	store_violations(store, "run-1", &violations, &err);
+	first = violations.items;
+	tap_ok(violations.observed && violations.len == 2, "violations come back");
+	tap_ok(first && first->count == 2 && str_eq(first->fix, "--write /etc/hosts") &&
+		       first->first_ms == 3 && first->last_ms == 4,
+	       "with what was said of them");
+	tap_ok(first && str_eq(first[1].target, "na\xffme:1"), "names that are not UTF-8 too");
+	violations_release(&violations);
+	store_violations(store, "run-2", &violations, &err);
+	tap_ok(!violations.observed && violations.len == 0, "nobody looked at the other one");
+}
+
+static void check_events(struct store *store)
+{
+	static const char *const kinds[] = {"sandbox.start", "sandbox.denied", "sandbox.denied",
+					    "sandbox.tamper", "sandbox.exit"};
 	struct store_event *events = NULL;
+	size_t len = 0, same = 0;
+
+	tap_eq_int(store_events(store, &(struct events_query){.run = "run-1"}, &events, &len, &err),
+		   0, "events");
+	for (size_t i = 0; i < len && i < array_len(kinds); i++)
+		same += str_eq(events[i].kind, kinds[i]);
+	tap_ok(len == array_len(kinds) && same == len, "in the order in which they happened");
+	tap_ok(len == 5 && events[4].time_ms == 1010 && str_eq(events[4].code, "ok"),
+	       "the last one says how it ended");
+	store_events_free(events, len);
+}
+
+static void test_roundtrip(void)
+{
 	struct store *store;
 	struct stat st;
-	size_t len = 0;
 
 	begin();
 	put_run("run-1", "test", 1000, true, 5000);
@@ -135,38 +191,9 @@ static void test_roundtrip(void)
 	tap_ok(fstatat(state, DB_NAME, &st, 0) == 0 && (st.st_mode & 0777) == 0600 &&
 		       faccessat(state, SPOOL_NAME, F_OK, 0) < 0,
 	       "into a file for nobody else, and the spool is gone");
-	tap_eq_int(store_runs(store, &query, &records, &len, &err), 0, "runs are read");
-	tap_ok(len == 2 && str_eq(records[0].id, "run-2") && str_eq(records[1].id, "run-1"),
-	       "the newest first");
-	tap_ok(len == 2 && !records[0].ended && str_eq(run_record_state(&records[0]), "unknown"),
-	       "one without an end has none");
-	tap_ok(len == 2 && records[1].ended && records[1].outcome == OUTCOME_OK &&
-		       records[1].started_ms == 1000 && str_eq(records[1].command, "test") &&
-		       str_eq(records[1].program, "prog") && records[1].memory == 1 << 20 &&
-		       records[1].timeout_ms == UINT64_MAX &&
-		       records[1].usage.memory_peak == 5000 &&
-		       records[1].usage.written == USAGE_UNKNOWN && records[1].exit_code == 0 &&
-		       records[1].violations == 3 && records[1].observed && !records[1].argv,
-	       "the other one says what was recorded");
-	run_records_free(records, len);
-	store_violations(store, "run-1", &violations, &err);
-	tap_ok(violations.observed && violations.len == 2 && violations.items[0].count == 2 &&
-		       str_eq(violations.items[0].fix, "--write /etc/hosts") &&
-		       violations.items[0].first_ms == 3 && violations.items[0].last_ms == 4 &&
-		       str_eq(violations.items[1].target, "na\xffme:1"),
-	       "violations come back, names that are not UTF-8 too");
-	violations_release(&violations);
-	store_violations(store, "run-2", &violations, &err);
-	tap_ok(!violations.observed && violations.len == 0, "nobody looked at the other one");
-	tap_eq_int(store_events(store, &(struct events_query){.run = "run-1"}, &events, &len, &err),
-		   0, "events");
-	tap_ok(len == 5 && str_eq(events[0].kind, "sandbox.start") &&
-		       str_eq(events[1].kind, "sandbox.denied") &&
-		       str_eq(events[3].kind, "sandbox.tamper") &&
-		       str_eq(events[4].kind, "sandbox.exit") && events[4].time_ms == 1010 &&
-		       str_eq(events[4].code, "ok"),
-	       "in the order in which they happened");
-	store_events_free(events, len);
+	check_runs(store);
+	check_violations(store);
+	check_events(store);
 	store_close(store);
 	end();
 }
@@ -307,42 +334,59 @@ static void test_hostile_text(void)
 	end();
 }
 
-static void test_queries(void)
+/* The clock goes back. */
+static struct store *begin_queries(void)
 {
-	struct run_stats stats;
-	struct store_counts counts;
-	struct store *store;
-	uint64_t n = 0;
-
 	begin();
-	/* The clock goes back. */
 	put_run("run-b1", "test", 9000, true, 100);
 	put_run("run-b2", "test", 1000, true, 700);
 	put_run("run-c1", "lint", 5000, true, 50);
 	put_run("run-d1", NULL, 5000, false, 0);
-	store = open_store();
-	{
-		struct runs_query query = {.outcome = -1, .max = 1, .command = "test"};
-		struct run_record *records = NULL;
-		size_t len = 0;
+	return open_store();
+}
 
-		store_runs(store, &query, &records, &len, &err);
-		tap_ok(len == 1 && str_eq(records[0].id, "run-b2"),
-		       "the last one is the last that was stored, whatever the clock said");
-		run_records_free(records, len);
-	}
-	tap_eq_int((long long)count_runs(store, (struct runs_query){.outcome = -1, .id = "run-b"}),
-		   2, "by the beginning of an id");
-	tap_eq_int((long long)count_runs(store, (struct runs_query){.outcome = -1, .id = "run-c1"}),
-		   1, "by a whole id");
-	tap_eq_int(
-		(long long)count_runs(store, (struct runs_query){.outcome = -1, .since_ms = 5000}),
-		3, "since a time");
-	tap_eq_int((long long)count_runs(store, (struct runs_query){.outcome = OUTCOME_OK}), 3,
-		   "by outcome");
-	tap_eq_int(
-		(long long)count_runs(store, (struct runs_query){.outcome = -1, .command = "prog"}),
-		4, "by program");
+static void test_queries(void)
+{
+	static const struct {
+		struct runs_query query;
+		size_t want;
+		const char *name;
+	} cases[] = {
+		{{.outcome = -1, .id = "run-b"}, 2, "by the beginning of an id"},
+		{{.outcome = -1, .id = "run-c1"}, 1, "by a whole id"},
+		{{.outcome = -1, .since_ms = 5000}, 3, "since a time"},
+		{{.outcome = OUTCOME_OK}, 3, "by outcome"},
+		{{.outcome = -1, .unended = true}, 1, "without an end"},
+		{{.outcome = -1, .command = "prog"}, 4, "by program"},
+		{{.outcome = -1, .command = "prog", .max = 3}, 3, "only so many"},
+	};
+	struct store *store = begin_queries();
+	struct run_record last = {0};
+
+	for (size_t i = 0; i < array_len(cases); i++)
+		tap_eq_int((long long)count_runs(store, cases[i].query), (long long)cases[i].want,
+			   "%s", cases[i].name);
+	store_find_run(store, "last", &last, &err);
+	tap_eq_str(last.id, "run-d1", "the last one is the last that was stored");
+	run_record_release(&last);
+	tap_eq_int(store_find_run(store, "run-b", &last, &err), -EEXIST, "two begin so: %s",
+		   err.message);
+	tap_eq_int(store_find_run(store, "run-x", &last, &err), -ENOENT, "none does: %s",
+		   err.message);
+	tap_eq_int(store_find_run(store, "", &last, &err), -ENOENT, "nothing is no run");
+	tap_ok(store_find_run(store, "run-b2", &last, &err) == 0 && last.started_ms == 1000,
+	       "a whole id");
+	run_record_release(&last);
+	store_close(store);
+	end();
+}
+
+static void test_sums(void)
+{
+	struct store *store = begin_queries();
+	struct store_counts counts;
+	struct run_stats stats;
+
 	store_stats(store, "test", &stats, &err);
 	tap_ok(stats.runs == 2 && stats.successful == 2 && stats.memory_peak == 700 &&
 		       stats.cpu_ms_peak == 7 && stats.duration_ms_longest == 10 &&
@@ -354,26 +398,29 @@ static void test_queries(void)
 	tap_ok(counts.runs == 4 && counts.unended == 1 && counts.outcomes[OUTCOME_OK] == 3 &&
 		       counts.denied == 6 && counts.tampered == 3,
 	       "counts");
+	store_close(store);
+	end();
+}
+
+static void test_prune(void)
+{
+	struct store *store = begin_queries();
+	struct store_event *events = NULL;
+	size_t len = 0;
+	uint64_t n = 0;
+	int fd;
+
 	tap_ok(store_prune(store, 6000, true, &n, &err) == 0 && n == 3 && count_all(store) == 4,
 	       "a dry prune only counts");
-	{
-		int fd = living_take(state, "run-d1");
-
-		tap_ok(store_prune(store, 6000, false, &n, &err) == 0 && n == 2 &&
-			       count_all(store) == 2,
-		       "what is old goes, what goes on stays: %s", err.message);
-		fd_close(fd);
-	}
+	fd = living_take(state, "run-d1");
+	tap_ok(store_prune(store, 6000, false, &n, &err) == 0 && n == 2 && count_all(store) == 2,
+	       "what is old goes, what goes on stays: %s", err.message);
+	fd_close(fd);
 	tap_ok(store_prune(store, 6000, false, &n, &err) == 0 && n == 1 && count_all(store) == 1,
 	       "until it has ended");
-	{
-		struct store_event *events = NULL;
-		size_t len = 0;
-
-		store_events(store, &(struct events_query){0}, &events, &len, &err);
-		tap_ok(len == 5 && str_eq(events[0].run, "run-b1"), "events go with their run");
-		store_events_free(events, len);
-	}
+	store_events(store, &(struct events_query){0}, &events, &len, &err);
+	tap_ok(len == 5 && str_eq(events[0].run, "run-b1"), "events go with their run");
+	store_events_free(events, len);
 	store_close(store);
 	end();
 }
@@ -547,6 +594,8 @@ int main(void)
 	test_bad_lines();
 	test_hostile_text();
 	test_queries();
+	test_sums();
+	test_prune();
 	test_corrupt();
 	test_corrupt_inside();
 	test_versions();
