@@ -156,7 +156,7 @@ static char *copy(const char *text)
 /* A target that was cut names something else. */
 static bool is_cut(const char *target)
 {
-	return target && strlen(target) >= RECORD_TEXT_MAX;
+	return target && strlen(target) >= RECORD_TEXT_MAX - 4;
 }
 
 static int find_remedy(struct cause *cause, const struct spec *spec, const struct user *user,
@@ -216,6 +216,16 @@ static int add_violation(struct explanation *explanation, const struct violation
 	return find_remedy(cause, spec, user, err);
 }
 
+/* `timeout = "30s"`; NULL: no memory. */
+static char *rule_text(const struct spec *spec, enum dim dim)
+{
+	_cleanup_(str_release) struct str text = {0};
+
+	if (str_appendf(&text, "%s = ", dim_name(dim)) < 0 || spec_print_dim(spec, dim, &text) < 0)
+		return NULL;
+	return take_ptr(text.data);
+}
+
 /* By the limits that held in that run, not those of today. */
 static int add_limit(struct explanation *explanation, const struct run_record *record,
 		     const char *dimension, struct err *err)
@@ -237,11 +247,11 @@ static int add_limit(struct explanation *explanation, const struct run_record *r
 	if (!cause->what)
 		return err_oom(err);
 	r = remedy_find(&then, &(struct user){0}, dimension, "limit", NULL, &cause->remedy, err);
-	if (r == 0 && cause->remedy.possible) {
-		cause->fix = strdup(cause->remedy.option);
-		cause->rule = limit_sentence(record, dimension);
-	}
-	return r == 0 && cause->remedy.possible && (!cause->fix || !cause->rule) ? err_oom(err) : r;
+	if (r < 0 || !cause->remedy.possible)
+		return r;
+	cause->fix = strdup(cause->remedy.option);
+	cause->rule = rule_text(&then, cause->remedy.dim);
+	return cause->fix && cause->rule ? 0 : err_oom(err);
 }
 
 int explain_run(const struct run_record *record, const struct violations *violations,
@@ -252,6 +262,8 @@ int explain_run(const struct run_record *record, const struct violations *violat
 		.observed = violations->observed,
 		.dropped = violations->dropped,
 	};
+	const struct violation *ranked[VIOLATIONS_MAX];
+	size_t len = violations_rank(violations, ranked, VIOLATIONS_MAX);
 	const char *limit = limit_of(record);
 	int r = 0;
 
@@ -260,8 +272,8 @@ int explain_run(const struct run_record *record, const struct violations *violat
 		return err_oom(err);
 	if (limit)
 		r = add_limit(&out, record, limit, err);
-	for (size_t i = 0; i < violations->len && r == 0; i++)
-		r = add_violation(&out, &violations->items[i], spec, user, err);
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = add_violation(&out, ranked[i], spec, user, err);
 	if (r < 0)
 		return r;
 	*ret = out;

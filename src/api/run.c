@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/run-history.h"
+#include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
 #include "base/cleanup.h"
@@ -272,10 +273,12 @@ static int attempt(struct run *run, const struct run_request *request, struct er
 			    run->plan->gid, err);
 
 	if (r < 0 || !run_is_staged(run))
-		return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
+		return r < 0 ? r
+			     : local_run(run->plan, &request->stdio, request->profile, &run->result,
+					 err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
-		r = local_run(run->plan, &request->stdio, &run->result, err);
+		r = local_run(run->plan, &request->stdio, request->profile, &run->result, err);
 	(void)run_stage_end(run, r == 0, &run->staged.err);
 	return r;
 }
@@ -306,7 +309,7 @@ static int make_state(struct run *run, struct err *err)
 	return history->state;
 }
 
-int run_execute(struct run *run, const struct run_request *request, struct err *err)
+static int execute(struct run *run, const struct run_request *request, struct err *err)
 {
 	struct err why;
 	int r = run_recover(run, err);
@@ -331,6 +334,14 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 		return r;
 	r = attempt(run, request, err);
 	return r < 0 && run_error_status(err) == EXIT_NOT_RUN ? no_rung(&why, r, err) : r;
+}
+
+int run_execute(struct run *run, const struct run_request *request, struct err *err)
+{
+	int r = execute(run, request, err);
+
+	run_explain_refused(run);
+	return r;
 }
 
 void run_release(struct run *run)

@@ -16,6 +16,7 @@
 #include "stage/apply.h"
 
 struct json;
+struct profile;
 struct stage;
 
 struct run {
@@ -53,7 +54,8 @@ struct run_request {
 	const char *name;      /* a registered command, or NULL */
 	char *const *args;     /* its further arguments, or the command itself; ends in NULL */
 	struct ask ask;
-	struct stdio stdio; /* the command's: 0, 1 and 2 as a rule */
+	struct stdio stdio;      /* the command's: 0, 1 and 2 as a rule */
+	struct profile *profile; /* filled by a run whose ask says so; or NULL */
 };
 
 /* Everything up to the plan; nothing is executed. RUN is zeroed by the caller

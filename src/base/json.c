@@ -177,6 +177,12 @@ void json_add_strv(struct json *j, const char *key, const struct strv *values)
 	json_end_array(j);
 }
 
+void json_add_raw_bytes(struct json *j, const char *key, const char *text, size_t len)
+{
+	begin_value(j, key);
+	put_bytes(j, text, len);
+}
+
 int json_finish(struct json *j)
 {
 	if (j->depth > 0)

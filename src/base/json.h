@@ -8,6 +8,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct str;
@@ -32,5 +33,6 @@ void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
 /* TEXT is JSON already, and one line; NULL: null. */
 void json_add_raw(struct json *j, const char *key, const char *text);
+void json_add_raw_bytes(struct json *j, const char *key, const char *text, size_t len);
 void json_add_strv(struct json *j, const char *key, const struct strv *values);
 int json_finish(struct json *j); /* 0 or -ENOMEM; BUG when something is still open */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
+#include "api/check.h"
 #include "api/context.h"
 #include "api/posture.h"
 #include "base/cleanup.h"
@@ -17,6 +18,23 @@ static const char *enforcement_text(const struct posture_dim *dim)
 static const char *sandbox_name(const struct posture *posture)
 {
 	return posture->resolved.sandbox;
+}
+
+/* The lanes of `pale check`. What cannot be read is as if nobody used them. */
+struct lanes_state {
+	struct lane_limits limits;
+	unsigned busy, queued;
+};
+
+static struct lanes_state lanes_probe(const struct context *context)
+{
+	struct lanes_state state = {.limits = lane_limits_read(context)};
+	struct lane_book book = LANE_BOOK_CLOSED;
+
+	if (lane_book_open(&context->workspace, false, &book, NULL) == 0)
+		(void)lane_book_sum(&book, &state.busy, &state.queued, NULL);
+	lane_book_close(&book);
+	return state;
 }
 
 /* --- JSON --- */
@@ -117,6 +135,18 @@ static void history_json(const struct store_counts *counts, struct json *json)
 	json_end_object(json);
 }
 
+static void lanes_json(const struct context *context, struct json *json)
+{
+	struct lanes_state lanes = lanes_probe(context);
+
+	json_begin_object(json, "lanes");
+	json_add_uint(json, "max_parallel", lanes.limits.max_parallel);
+	json_add_uint(json, "queue_capacity", lanes.limits.queue_capacity);
+	json_add_uint(json, "busy", lanes.busy);
+	json_add_uint(json, "queued", lanes.queued);
+	json_end_object(json);
+}
+
 static int status_json(const struct context *context, const struct posture *posture,
 		       const struct store_counts *counts)
 {
@@ -137,6 +167,7 @@ static int status_json(const struct context *context, const struct posture *post
 	dims_json(posture, &json);
 	backends_json(posture, &json);
 	history_json(counts, &json);
+	lanes_json(context, &json);
 	json_end_object(&json);
 	return emit_json(&json);
 }
@@ -165,7 +196,8 @@ static int add_row(struct table *table, const char *head, const char *cell)
 static int put_head(const struct context *context, const struct posture *posture, struct str *out)
 {
 	_cleanup_(table_release) struct table table = {.columns = 2};
-	char kernel[128], userns[192], grade[64];
+	struct lanes_state lanes = lanes_probe(context);
+	char kernel[128], userns[192], grade[64], lane_text[96];
 	int r;
 
 	snprintf(kernel, sizeof(kernel), "%s, Landlock ABI %d", posture->facts.kernel,
@@ -174,6 +206,8 @@ static int put_head(const struct context *context, const struct posture *posture
 		 posture->userns_why);
 	snprintf(grade, sizeof(grade), "%s, ceiling %u", posture->world ? posture->world : "",
 		 posture->ceiling);
+	snprintf(lane_text, sizeof(lane_text), "%u of %u busy, %u of %u queued", lanes.busy,
+		 lanes.limits.max_parallel, lanes.queued, lanes.limits.queue_capacity);
 	r = add_row(&table, "workspace", context->workspace.root);
 	if (r == 0)
 		r = add_row(&table, "trust", trust_text(posture->trust));
@@ -191,6 +225,8 @@ static int put_head(const struct context *context, const struct posture *posture
 		r = add_row(&table, "mode", posture->resolved.mode);
 	if (r == 0)
 		r = add_row(&table, "grade", posture->world ? grade : NULL);
+	if (r == 0)
+		r = add_row(&table, "lanes", lane_text);
 	return r < 0 ? r : table_print(&table, out);
 }
 
