@@ -477,7 +477,7 @@ static bool asks_json(int argc, char **argv)
 int cmd_run(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(run_args_release) struct run_args args = {
-		.verb = id, .result_dir = -1, .result_fd = -1, .profile_fd = -1};
+		.verb = id, .result_file = OUTFILE_NONE, .result_fd = -1, .profile_fd = -1};
 	struct run run = {0}; /* not released: the process ends, which is faster */
 	struct opt_args operands;
 	struct err err = {0};
