@@ -237,6 +237,55 @@ const struct verb verbs[VERB_COUNT_] = {
 			.details = "A registered command comes before a preset of the same name.",
 			.options = options_sandbox_inspect,
 		},
+	[VERB_SANDBOX_PROFILE] =
+		{
+			.name = "sandbox profile",
+			.group = GROUP_POLICY,
+			.operands = "(NAME | -- CMD [ARGS…])",
+			.min = 1,
+			.max = VERB_ANY,
+			.summary = "run a command once and show what it uses",
+			.details =
+				"It runs in its own sandbox, with all of its writes in a stage that is\n"
+				"thrown away: nothing stays, and nothing is open that is not open to it\n"
+				"anyway. What it read, wrote, executed and connected to is printed, and\n"
+				"kept for `pale sandbox suggest`. Its output goes to standard error.\n"
+				"\n"
+				"Exits with 0 when the command succeeded, else with 1.",
+			.examples = "pale sandbox profile test\n"
+				    "pale sandbox profile --read /srv/data import\n"
+				    "pale sandbox profile -- make -j4",
+			.options = options_sandbox_profile,
+		},
+	[VERB_SANDBOX_SUGGEST] =
+		{
+			.name = "sandbox suggest",
+			.group = GROUP_POLICY,
+			.operands = "NAME",
+			.min = 1,
+			.max = 1,
+			.summary = "make a sandbox from what a command uses",
+			.details =
+				"From its profile, which is made first where there is none, and from its\n"
+				"history. The command is run once more under the suggestion, again with\n"
+				"nothing kept; one that does not let it work is not offered. Nothing is\n"
+				"opened that was closed to the profiled run, but for caches, which are\n"
+				"folders of the project's own.",
+			.options = options_sandbox_suggest,
+		},
+	[VERB_SANDBOX_TIGHTEN] =
+		{
+			.name = "sandbox tighten",
+			.group = GROUP_POLICY,
+			.operands = "(NAME… | --all)",
+			.max = VERB_ANY,
+			.summary = "narrow the limits of commands to what they used",
+			.details =
+				"After three successful runs: twice the peak of memory and CPU time,\n"
+				"three times the longest duration, at least 64m, 5s and 10s. No limit\n"
+				"becomes looser. pale.toml is changed, the rest of it stays as it is.",
+			.options = options_sandbox_tighten,
+		},
 	[VERB_CONFIG_SHOW] =
 		{
 			.name = "config show",

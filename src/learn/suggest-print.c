@@ -91,8 +91,9 @@ static int add_line(struct work *w, enum dim dim, struct suggestion *out)
 		r = spec_print_dim(w->spec, dim, &value);
 	if (r < 0)
 		return r;
-	*line = (struct suggest_line){
-		.dim = dim, .value = take_ptr(value.data), .why = take_ptr(w->why[dim])};
+	line->dim = dim;
+	line->value = take_ptr(value.data);
+	line->why = take_ptr(w->why[dim]);
 	out->lines_len++;
 	return 0;
 }

@@ -132,8 +132,13 @@ static int suggest_limits(struct work *w)
 
 		if (learned >= *limit)
 			continue;
+		if (*limit == SPEC_UNLIMITED && !(in->held & DIM_BIT(dim))) {
+			r = strv_addf(&w->notes, "no limit of %s: this machine cannot hold one",
+				      dim_name(dim));
+			continue;
+		}
 		*limit = learned;
-		r = tightened_value(dim, peaks[i], &peak);
+		r = peak_put(dim, peaks[i], &peak);
 		if (r == 0)
 			r = work_say(w, dim, "at least %u x the %s of %s", limit_factor(dim),
 				     dim == DIM_TIMEOUT ? "longest run" : "peak", str_text(&peak));

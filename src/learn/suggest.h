@@ -42,6 +42,7 @@ struct suggest_input {
 		uint64_t memory_peak, cpu_ms, duration_ms; /* 0: unknown */
 	} used;
 	const struct run_stats *stats;     /* or NULL */
+	dim_set held;                      /* dimensions in which this machine holds a limit */
 	const struct strv *env_from_files; /* variables that [sandbox.env] passes; or NULL */
 	enum path_type (*look)(const char *path, void *data);
 	void *data;

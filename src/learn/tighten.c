@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/size.h"
 #include "base/str.h"
-#include "policy/spec.h"
 
 static uint64_t peak_of(const struct run_stats *stats, enum dim dim)
 {
@@ -15,7 +14,8 @@ static uint64_t peak_of(const struct run_stats *stats, enum dim dim)
 	return dim == DIM_CPU ? stats->cpu_ms_peak : stats->duration_ms_longest;
 }
 
-void tighten(const struct spec *spec, const struct run_stats *stats, struct tightening *ret)
+void tighten(const struct spec *spec, const struct run_stats *stats, dim_set held,
+	     struct tightening *ret)
 {
 	bool known = false, narrowed = false;
 
@@ -30,6 +30,9 @@ void tighten(const struct spec *spec, const struct run_stats *stats, struct tigh
 		limit = limit_for_peak(item->dim, item->peak);
 		known |= item->peak > 0;
 		if (stats->successful < TIGHTEN_RUNS_MIN || limit >= item->before)
+			continue;
+		item->is_unheld = item->before == SPEC_UNLIMITED && !(held & DIM_BIT(item->dim));
+		if (item->is_unheld)
 			continue;
 		item->after = limit;
 		narrowed = true;
@@ -59,12 +62,24 @@ int tightening_reason(const struct tightening *tightening, struct str *out)
 	return 0;
 }
 
-int tightened_value(enum dim dim, uint64_t value, struct str *out)
+int peak_put(enum dim dim, uint64_t value, struct str *out)
 {
-	char buf[SIZE_TEXT_MAX];
+	double number = (double)value;
 
 	if (value == 0)
 		return str_append(out, "unknown");
+	if (dim == DIM_MEMORY && value < 1 << 20)
+		return str_appendf(out, "%.0fk", number / 1024);
+	if (dim == DIM_MEMORY)
+		return str_appendf(out, "%.1fm", number / (1 << 20));
+	return value < 10000 ? str_appendf(out, "%.0fms", number)
+			     : str_appendf(out, "%.1fs", number / 1000);
+}
+
+int limit_put(enum dim dim, uint64_t value, struct str *out)
+{
+	char buf[SIZE_TEXT_MAX];
+
 	if (value == SPEC_UNLIMITED)
 		return str_append(out, "none");
 	return str_append(out, dim == DIM_MEMORY ? size_format(value, buf)
@@ -78,11 +93,11 @@ static const char *const verdict_names[] = {
 	[TIGHTEN_ENOUGH] = "tight",
 };
 
-static void value_json(struct json *json, const char *key, enum dim dim, uint64_t value)
+static void limit_json(struct json *json, const char *key, enum dim dim, uint64_t value)
 {
 	_cleanup_(str_release) struct str text = {0};
 
-	if (value == 0 || value == SPEC_UNLIMITED || tightened_value(dim, value, &text) < 0)
+	if (value == SPEC_UNLIMITED || limit_put(dim, value, &text) < 0)
 		json_add_null(json, key);
 	else
 		json_add_string(json, key, str_text(&text));
@@ -98,9 +113,12 @@ void tightening_json(const struct tightening *tightening, struct json *json)
 
 		json_begin_object(json, NULL);
 		json_add_string(json, "dimension", dim_name(item->dim));
-		value_json(json, "peak", item->dim, item->peak);
-		value_json(json, "before", item->dim, item->before);
-		value_json(json, "after", item->dim, item->after);
+		if (item->peak)
+			json_add_uint(json, "peak", item->peak);
+		else
+			json_add_null(json, "peak");
+		limit_json(json, "before", item->dim, item->before);
+		limit_json(json, "after", item->dim, item->after);
 		json_end_object(json);
 	}
 	json_end_array(json);

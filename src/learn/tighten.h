@@ -10,10 +10,10 @@
 #include <stdbool.h>
 
 #include "learn/limits.h"
+#include "policy/spec.h"
 #include "store/store.h"
 
 struct json;
-struct spec;
 struct str;
 
 #define TIGHTEN_RUNS_MIN 3
@@ -30,6 +30,7 @@ struct tightened {
 	uint64_t peak;   /* 0: unknown */
 	uint64_t before; /* SPEC_UNLIMITED: none */
 	uint64_t after;  /* never above `before` */
+	bool is_unheld;  /* it would be a new limit, which this machine cannot hold */
 };
 
 struct tightening {
@@ -38,10 +39,16 @@ struct tightening {
 	struct tightened items[LEARNED_LIMITS];
 };
 
-void tighten(const struct spec *spec, const struct run_stats *stats, struct tightening *ret);
+/* HELD: the dimensions in which this machine holds a limit. Elsewhere one that is there is
+ * narrowed, but none is made: the command would not run any more. */
+void tighten(const struct spec *spec, const struct run_stats *stats, dim_set held,
+	     struct tightening *ret);
 /* One sentence about a verdict other than TIGHTEN_DONE. */
 int tightening_reason(const struct tightening *tightening, struct str *out);
-/* A limit or a peak as text; "none" and "unknown". */
-int tightened_value(enum dim dim, uint64_t value, struct str *out);
-/* "items": […], and "verdict". Into the object that is open. */
+/* A limit as in TOML, or "none". */
+int limit_put(enum dim dim, uint64_t value, struct str *out);
+/* What was used, rounded for a reader, or "unknown". */
+int peak_put(enum dim dim, uint64_t value, struct str *out);
+/* "verdict", "successful_runs", and "limits": […] with peaks in bytes and milliseconds.
+ * Into the object that is open. */
 void tightening_json(const struct tightening *tightening, struct json *json);

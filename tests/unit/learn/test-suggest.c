@@ -11,7 +11,6 @@
 #include "policy/sensitive.h"
 #include "policy/spec-text.h"
 #include "store/store.h"
-#include "seen.h"
 #include "tap.h"
 #include "tree.h"
 
@@ -301,12 +300,12 @@ static int make_profile(const struct seen *paths, const char *connections, struc
 	int r = words(connections, &list);
 
 	for (size_t i = 0; i < PATHS_MAX && paths[i].path && r == 0; i++)
-		r = seen_path(ret, paths[i].path, paths[i].what);
+		r = profile_add_path(ret, paths[i].path, paths[i].what);
 	for (size_t i = 0; i < list.len && r == 0; i++) {
 		char *colon = strrchr(list.items[i], ':');
 
 		*colon = '\0';
-		r = seen_connection(ret, list.items[i], (unsigned)atoi(colon + 1));
+		r = profile_add_connection(ret, list.items[i], (unsigned)atoi(colon + 1));
 	}
 	return r;
 }
@@ -347,7 +346,7 @@ static bool reads_back(const struct suggestion *s)
 static void test_cases(void)
 {
 	for (size_t i = 0; i < array_len(cases); i++) {
-		_cleanup_(seen_release) struct profile profile = {0};
+		_cleanup_(profile_release) struct profile profile = {0};
 		_cleanup_(strv_release) struct strv changed = {0};
 		_cleanup_(spec_release) struct spec asked = {0};
 		_cleanup_(suggestion_release) struct suggestion got = {0};
@@ -386,10 +385,10 @@ static void test_cases(void)
 
 static void test_limits(void)
 {
-	_cleanup_(seen_release) struct profile profile = {0};
+	_cleanup_(profile_release) struct profile profile = {0};
 	_cleanup_(strv_release) struct strv changed = {0};
 	_cleanup_(spec_release) struct spec asked = {0};
-	_cleanup_(suggestion_release) struct suggestion got = {0};
+	_cleanup_(suggestion_release) struct suggestion got = {0}, unheld = {0};
 	_cleanup_(str_release) struct str toml = {0};
 	const struct run_stats stats = {.runs = 4,
 					.successful = 4,
@@ -401,6 +400,7 @@ static void test_limits(void)
 				   .profile = &profile,
 				   .changed = &changed,
 				   .stats = &stats,
+				   .held = DIM_BIT(DIM_MEMORY) | DIM_BIT(DIM_CPU),
 				   .used = {.memory_peak = 10 << 20, .cpu_ms = 9000},
 				   .look = tree_look,
 				   .data = (void *)host};
@@ -410,14 +410,20 @@ static void test_limits(void)
 	tap_eq_int((long long)got.spec.memory, 640 << 20, "limits: memory from the history");
 	tap_eq_int((long long)got.spec.cpu, 20000, "limits: cpu from the profiled run");
 	tap_eq_int((long long)got.spec.timeout, 10000, "limits: timeout, the floor");
+	in.held = 0;
+	suggest(&in, &unheld, NULL);
+	tap_ok(unheld.spec.cpu == SPEC_UNLIMITED && has_note(&unheld, "no limit of cpu"),
+	       "limits: none that this machine cannot hold");
+	tap_eq_int((long long)unheld.spec.memory, 640 << 20,
+		   "limits: one that is there is narrowed");
 	suggestion_toml(&got, "a b", &toml);
 	tap_eq_str(str_text(&toml),
 		   "[commands.\"a b\".sandbox]\n"
 		   "filesystem = \"readonly\"\n"
 		   "network = \"none\"  # no connections\n"
 		   "processes = \"isolated\"\n"
-		   "memory = \"640m\"   # at least 2 x the peak of 300m\n"
-		   "cpu = \"20s\"       # at least 2 x the peak of 9s\n"
+		   "memory = \"640m\"   # at least 2 x the peak of 300.0m\n"
+		   "cpu = \"20s\"       # at least 2 x the peak of 9000ms\n"
 		   "timeout = \"10s\"   # at least 3 x the longest run of 100ms\n",
 		   "limits: the text");
 }
@@ -499,7 +505,7 @@ static void test_laws(void)
 	int excess = 0, sensitive = 0, broken = 0, failed = 0, n = 0;
 
 	for (; n < 4000; n++) {
-		_cleanup_(seen_release) struct profile profile = {0};
+		_cleanup_(profile_release) struct profile profile = {0};
 		_cleanup_(strv_release) struct strv changed = {0};
 		_cleanup_(spec_release) struct spec asked = {0};
 		_cleanup_(suggestion_release) struct suggestion got = {0};
@@ -516,13 +522,14 @@ static void test_laws(void)
 		for (unsigned k = draw(&random, 12); k > 0; k--) {
 			const char *path = anything[draw(&random, array_len(anything))];
 
-			seen_path(&profile, path, 1 + draw(&random, 31));
+			profile_add_path(&profile, path, 1 + draw(&random, 31));
 			if (draw(&random, 3) == 0 && path[0] == '/')
 				strv_add(&changed, path);
 		}
 		for (unsigned k = draw(&random, 3); k > 0; k--)
-			seen_connection(&profile, draw(&random, 2) ? "127.0.0.1" : "192.0.2.1",
-					draw(&random, 100));
+			profile_add_connection(&profile,
+					       draw(&random, 2) ? "127.0.0.1" : "192.0.2.1",
+					       draw(&random, 100));
 		if (suggest(&in, &got, NULL) < 0) {
 			failed++;
 			continue;

@@ -8,6 +8,8 @@
 #include "policy/spec.h"
 #include "tap.h"
 
+#define EVERYWHERE (DIM_BIT(DIM_MEMORY) | DIM_BIT(DIM_CPU) | DIM_BIT(DIM_TIMEOUT))
+
 static uint64_t number(enum dim dim, const char *text)
 {
 	uint64_t value = 0;
@@ -47,7 +49,7 @@ static void test_limits(void)
 		enum dim dim = limits[i].dim;
 		_cleanup_(str_release) struct str text = {0};
 
-		tightened_value(dim, limit_for_peak(dim, number(dim, limits[i].peak)), &text);
+		limit_put(dim, limit_for_peak(dim, number(dim, limits[i].peak)), &text);
 		tap_eq_str(str_text(&text), limits[i].limit, "%s: a peak of %s", dim_name(dim),
 			   limits[i].peak);
 	}
@@ -132,7 +134,7 @@ static void test_cases(void)
 		struct tightening t;
 		bool same = true;
 
-		tighten(&spec, &cases[i].stats, &t);
+		tighten(&spec, &cases[i].stats, EVERYWHERE, &t);
 		tap_eq_int(t.verdict, cases[i].verdict, "%s: verdict", cases[i].name);
 		for (size_t k = 0; k < LEARNED_LIMITS; k++)
 			same = same &&
@@ -140,6 +142,23 @@ static void test_cases(void)
 			       t.items[k].before == number(t.items[k].dim, cases[i].before[k]);
 		tap_ok(same, "%s: before and after", cases[i].name);
 	}
+}
+
+/* Where a limit cannot be held, none is made; one that is there is narrowed. */
+static void test_unheld(void)
+{
+	const struct run_stats stats = {3, 3, 20 * MIB, 900, 2000, 1500};
+	struct spec open = spec_with(NULL, NULL, NULL), bounded = spec_with("2g", NULL, NULL);
+	struct tightening t;
+
+	tighten(&open, &stats, DIM_BIT(DIM_TIMEOUT), &t);
+	tap_ok(t.items[0].is_unheld && t.items[0].after == SPEC_UNLIMITED,
+	       "memory cannot be held: no limit");
+	tap_ok(!t.items[2].is_unheld && t.items[2].after == 10000, "timeout can");
+	tap_eq_int(t.verdict, TIGHTEN_DONE, "that is something");
+	tighten(&bounded, &stats, 0, &t);
+	tap_ok(!t.items[0].is_unheld && t.items[0].after == 64 * MIB,
+	       "a limit that is there is narrowed anyway");
 }
 
 /* Whatever the history says, no limit grows, and none falls below what was used. */
@@ -164,7 +183,7 @@ static void test_laws(void)
 		stats.memory_peak = random[3];
 		stats.cpu_ms_peak = random[4];
 		stats.duration_ms_longest = random[5];
-		tighten(&spec, &stats, &t);
+		tighten(&spec, &stats, i % 5 ? EVERYWHERE : 0, &t);
 		for (size_t k = 0; k < LEARNED_LIMITS; k++) {
 			looser += t.items[k].after > t.items[k].before;
 			below += t.items[k].after < t.items[k].before &&
@@ -172,7 +191,7 @@ static void test_laws(void)
 			moved += t.items[k].after < t.items[k].before;
 			*spec_limit(&spec, t.items[k].dim) = t.items[k].after;
 		}
-		tighten(&spec, &stats, &second);
+		tighten(&spec, &stats, i % 5 ? EVERYWHERE : 0, &second);
 		again += second.verdict == TIGHTEN_DONE;
 	}
 	tap_ok(moved > 1000, "generated: %llu limits were narrowed", (unsigned long long)moved);
@@ -185,6 +204,7 @@ int main(void)
 {
 	test_limits();
 	test_cases();
+	test_unheld();
 	test_laws();
 	return tap_done();
 }
