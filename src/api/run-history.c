@@ -82,17 +82,6 @@ static char *argv_digest(const struct strv *argv)
 	return strdup(hex);
 }
 
-static char *spec_digest(const struct spec *spec)
-{
-	_cleanup_(str_release) struct str text = {0};
-	char hex[SHA256_HEX];
-
-	if (spec_print(spec, &text, NULL) < 0)
-		return NULL;
-	sha256_hex(str_text(&text), text.len, hex);
-	return strdup(hex);
-}
-
 static char *copy(const char *text)
 {
 	return text ? strdup(text) : NULL;
@@ -102,6 +91,7 @@ static void fill_plan(const struct run *run, struct run_record *record)
 {
 	const struct plan *plan = run->plan;
 	const struct spec *spec = &run->resolved.spec;
+	char digest[SHA256_HEX];
 
 	record->program = plan->argv.len > 0 ? strdup(path_basename(plan->argv.items[0])) : NULL;
 	record->argv_digest = argv_digest(&plan->argv);
@@ -112,7 +102,7 @@ static void fill_plan(const struct run *run, struct run_record *record)
 	record->stage = copy(plan->stage);
 	record->world = copy(plan->world);
 	record->ceiling = plan->ceiling;
-	record->spec_digest = spec_digest(spec);
+	record->spec_digest = spec_digest(spec, digest) < 0 ? NULL : strdup(digest);
 	record->timeout_ms = spec->timeout;
 	record->cpu_ms = spec->cpu;
 	record->memory = spec->memory;
