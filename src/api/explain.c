@@ -262,6 +262,8 @@ int explain_run(const struct run_record *record, const struct violations *violat
 		.observed = violations->observed,
 		.dropped = violations->dropped,
 	};
+	const struct violation *ranked[VIOLATIONS_MAX];
+	size_t len = violations_rank(violations, ranked, VIOLATIONS_MAX);
 	const char *limit = limit_of(record);
 	int r = 0;
 
@@ -270,8 +272,8 @@ int explain_run(const struct run_record *record, const struct violations *violat
 		return err_oom(err);
 	if (limit)
 		r = add_limit(&out, record, limit, err);
-	for (size_t i = 0; i < violations->len && r == 0; i++)
-		r = add_violation(&out, &violations->items[i], spec, user, err);
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = add_violation(&out, ranked[i], spec, user, err);
 	if (r < 0)
 		return r;
 	*ret = out;

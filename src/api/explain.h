@@ -41,7 +41,7 @@ struct explanation {
 };
 
 /* SPEC is what the command's policy says today; NULL: unknown, there are no remedies
- * then. VIOLATIONS come in the order in which they are shown. */
+ * then. What programs merely probe for is no cause. */
 int explain_run(const struct run_record *record, const struct violations *violations,
 		const struct spec *spec, const struct user *user, struct explanation *ret,
 		struct err *err);

@@ -15,6 +15,7 @@
 #include "base/size.h"
 #include "cli/common.h"
 #include "config/load.h"
+#include "observe/profile.h"
 #include "stage/stage.h"
 
 enum { SHELLS_MAX = 65536 };
@@ -28,7 +29,8 @@ struct run_args {
 	struct outfile result_file;
 	const char *spec_fd, *result_fd_text, *profile_fd_text; /* as given */
 	struct str spec;                                        /* what --spec-fd held */
-	int result_fd;
+	int result_fd, profile_fd;
+	struct profile profile;
 };
 
 static void run_args_release(struct run_args *args)
@@ -38,6 +40,8 @@ static void run_args_release(struct run_args *args)
 	strv_release(&args->request.ask.allow_degraded);
 	outfile_close(&args->result_file);
 	fd_close(args->result_fd);
+	fd_close(args->profile_fd);
+	profile_release(&args->profile);
 	str_release(&args->spec);
 }
 
@@ -181,15 +185,21 @@ static int take_descriptors(struct run_args *args, struct err *err)
 		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
 	if (r == 0 && args->spec_fd)
 		r = fd_take("--spec-fd", args->spec_fd, &spec_fd, err);
-	if (r == 0 && spec_fd >= 0 && spec_fd == args->result_fd)
-		r = err_set(err, ERR_USAGE, -EINVAL, "--spec-fd and --result-fd are the same");
+	if (r == 0 && args->profile_fd_text)
+		r = fd_take("--profile-fd", args->profile_fd_text, &args->profile_fd, err);
+	if (r == 0 && spec_fd >= 0 && (spec_fd == args->result_fd || spec_fd == args->profile_fd))
+		r = err_set(err, ERR_USAGE, -EINVAL, "--spec-fd and --%s-fd are the same",
+			    spec_fd == args->result_fd ? "result" : "profile");
+	if (r == 0 && args->profile_fd >= 0 && args->profile_fd == args->result_fd)
+		r = err_set(err, ERR_USAGE, -EINVAL, "--profile-fd and --result-fd are the same");
 	if (r < 0)
 		return r;
+	args->request.profile = args->profile_fd >= 0 ? &args->profile : NULL;
 	if ((ask->spec != NULL) + (ask->preset != NULL) + (spec_fd >= 0) > 1)
 		return err_set(err, ERR_USAGE, -EINVAL,
 			       "--preset, --spec and --spec-fd exclude each other");
 	if (args->result_fd >= 0)
-		fds_close_others(args->result_fd, spec_fd);
+		fds_close_others((const int[]){args->result_fd, spec_fd, args->profile_fd}, 3);
 	args->request.stdio.lifeline = args->result_fd >= 0 ? args->result_fd : 0;
 	if (spec_fd < 0)
 		return 0;
@@ -270,6 +280,26 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 	if (args->result_file.dir >= 0 && outfile_write(&args->result_file, &text, &err) < 0)
 		status = report(&err);
 	return status;
+}
+
+/* To --profile-fd. */
+static int deliver_profile(const struct run_args *args)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct json json = {.out = &text};
+	struct err err;
+	int r;
+
+	if (args->profile_fd < 0)
+		return 0;
+	profile_json(&args->profile, NULL, &json);
+	if (json_finish(&json) < 0 || str_append_char(&text, '\n') < 0)
+		return report_oom();
+	r = fd_write_all(args->profile_fd, text.data, text.len);
+	if (r == 0)
+		return 0;
+	err_sys(&err, r, "--profile-fd");
+	return report(&err);
 }
 
 static int explain(const struct run *run, const struct run_args *args)
@@ -418,7 +448,7 @@ static int finish(struct run *run, const struct run_args *args)
 		report_history(run);
 	}
 	/* A result that could not be delivered is no success. */
-	if (deliver(run, NULL, args) != 0 && status == 0)
+	if ((deliver_profile(args) | deliver(run, NULL, args)) != 0 && status == 0)
 		return STATUS_ERROR;
 	return status;
 }
@@ -447,7 +477,7 @@ static bool asks_json(int argc, char **argv)
 int cmd_run(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(run_args_release) struct run_args args = {
-		.verb = id, .result_file = OUTFILE_NONE, .result_fd = -1};
+		.verb = id, .result_file = OUTFILE_NONE, .result_fd = -1, .profile_fd = -1};
 	struct run run = {0}; /* not released: the process ends, which is faster */
 	struct opt_args operands;
 	struct err err = {0};

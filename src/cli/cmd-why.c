@@ -47,6 +47,8 @@ static int put_fix(const struct why *why, const struct cause *cause, size_t numb
 		r = put(out, "     to allow it: ", cause->fix, "\n");
 	else if (cause->fix)
 		r = put(out, "     to allow it: pale run ", cause->fix, " …\n");
+	if (r == 0 && !cause->fix && remedy->allowed)
+		return str_append(out, "     today's policy allows it\n");
 	if (r == 0 && !remedy->possible)
 		return cause->fix ? 0 : put(out, "     not to be allowed: ", remedy->why, "\n");
 	if (r == 0)

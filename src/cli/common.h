@@ -57,8 +57,8 @@ int verb_unknown(int argc, char **argv, struct err *err);
 /* The open descriptor that TEXT, the value of OPTION, names; not 0 to 2. The
  * caller's from here on, and close-on-exec. */
 int fd_take(const char *option, const char *text, int *ret_fd, struct err *err);
-/* Close everything from 3 on but A and B, which may be -1. */
-void fds_close_others(int a, int b);
+/* Close everything from 3 on but the N of KEEP, which may be -1. */
+void fds_close_others(const int *keep, size_t n);
 
 /* common-file.c: a file that an option names, written at the end. */
 struct outfile {

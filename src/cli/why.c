@@ -41,14 +41,6 @@ static int find_run(struct store *store, const char *id, struct run_record **ret
 	return err_hint(err, r, "pale runs lists them");
 }
 
-/* The last before the end is the likeliest reason for it. */
-static int by_time(const void *a, const void *b)
-{
-	const struct violation *x = a, *y = b;
-
-	return (x->last_ms < y->last_ms) - (x->last_ms > y->last_ms);
-}
-
 static char *data_text(const struct store_event *event, const char *key)
 {
 	struct json_slice root, value;
@@ -107,8 +99,6 @@ static int explain(struct store *store, struct why *why, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (violations.len > 0)
-		qsort(violations.items, violations.len, sizeof(*violations.items), by_time);
 	r = explain_run(why->record, &violations, known ? &resolved.spec : NULL, &why->context.user,
 			&why->explanation, err);
 	return r < 0 ? r : add_notes(store, why, err);

@@ -18,6 +18,7 @@ static const char *const processes[] = {"isolated", "visible", NULL};
 static const char *const envs[] = {"clean", "pass", "inherit", NULL};
 static const char *const modes[] = {"staged", "direct", NULL};
 static const char *const engines[] = {"auto", "native", "bwrap", "landlock", NULL};
+static const char *const moments[] = {"eager", "deferred", NULL};
 static const char *const backends[] = {"local",         "auto",     "podman", "docker",      "ssh",
 				       "remote-docker", "buildkit", "k8s",    "opensandbox", NULL};
 
@@ -171,6 +172,12 @@ const struct key config_keys[] = {
 		.help = "remember the arguments of commands too, not only a digest of them"},
 	{"history.output_keep", DURATION, .def = "\"7d\"", OUTSIDE,
 		.help = "how long output is kept of runs that have max_output"},
+	{"annotators.*.when", CHOICE(moments), .def = "\"deferred\"", OUTSIDE,
+		.help = "after a run is stored, or only by pale events annotate"},
+	{"annotators.*.timeout", DURATION, .def = "\"5s\"", OUTSIDE,
+		.help = "how long it may take for one event"},
+	{"annotators.*.kinds", .type = KEY_TEXTS, .def = "[]", OUTSIDE,
+		.help = "kinds of events that it is asked about, or their first words; all when empty"},
 	{"ceiling", .type = KEY_SPEC_TABLE, OUTSIDE,
 		.help = "the loosest that anything may ask for; what is left out is not bounded"},
 	{"ceiling.mode", CHOICE(modes), .def = "\"direct\"", OUTSIDE,

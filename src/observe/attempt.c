@@ -62,15 +62,6 @@ static void read_address(uint64_t address, size_t len, struct attempt *a)
 		a->address.kind = ADDRESS_OTHER;
 }
 
-static void read_message(uint64_t address, struct attempt *a)
-{
-	struct msghdr message; /* its beginning is the same for every C library */
-
-	if (task_read(a->pid, address, &message, sizeof(message)) == sizeof(message) &&
-	    message.msg_name)
-		read_address((uint64_t)(uintptr_t)message.msg_name, message.msg_namelen, a);
-}
-
 static const enum name_use uses[][2] = {
 	[CALL_OPEN] = {NAME_OPENED},
 	[CALL_MAKE] = {NAME_MADE},
@@ -97,10 +88,6 @@ void attempt_read(pid_t pid, const struct seccomp_data *data, struct attempt *a)
 	if (call->kind == CALL_CONNECT) {
 		read_address(data->args[call->name], (size_t)(uint32_t)data->args[call->name + 1],
 			     a);
-		return;
-	}
-	if (call->kind == CALL_MESSAGE) {
-		read_message(data->args[call->name], a);
 		return;
 	}
 	a->uses[0].path = read_name(pid, data, call->dir, call->name, a->path);
@@ -141,7 +128,7 @@ void attempt_profile(const struct attempt *a, struct profile *profile)
 
 	if (!a->call)
 		return;
-	if (a->call->kind == CALL_CONNECT || a->call->kind == CALL_MESSAGE) {
+	if (a->call->kind == CALL_CONNECT) {
 		if (a->address.kind == ADDRESS_PATH)
 			(void)profile_add_connection(profile, a->path, 0);
 		else if (a->address.kind != ADDRESS_OTHER)

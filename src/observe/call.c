@@ -31,8 +31,6 @@ static const struct call calls[] = {
 	ROW(lremovexattr, "setxattr", CALL_CHANGE,  -1,  0,  -1,  -1,  -1),
 	ROW(connect,      "connect",  CALL_CONNECT, -1,  1,  -1,  -1,  -1),
 	ROW(sendto,       "send",     CALL_CONNECT, -1,  4,  -1,  -1,  -1),
-	ROW(sendmsg,      "send",     CALL_MESSAGE, -1,  1,  -1,  -1,  -1),
-	ROW(sendmmsg,     "send",     CALL_MESSAGE, -1,  1,  -1,  -1,  -1),
 	ROW(execve,       "execute",  CALL_EXECUTE, -1,  0,  -1,  -1,  -1),
 	ROW(execveat,     "execute",  CALL_EXECUTE,  0,  1,  -1,  -1,   4),
 #ifdef __NR_open

@@ -15,7 +15,6 @@ enum call_kind {
 	CALL_RENAME,  /* the first name goes, the second comes or is replaced */
 	CALL_LINK,    /* the first name is used, the second made */
 	CALL_CONNECT, /* an address, and its length in the next argument */
-	CALL_MESSAGE, /* a struct msghdr, which may have an address; or several */
 	CALL_EXECUTE,
 };
 

@@ -23,6 +23,7 @@
 #include "observe/call.h"
 #include "observe/noise.h"
 #include "observe/profile.h"
+#include "observe/task.h"
 #include "plan/plan.h"
 #include "warden/step.h"
 
@@ -82,6 +83,45 @@ static bool enter_scene(struct observer *o, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/root/", pid);
 	return stat(path, &task) == 0 && fstat(o->scene.root, &root) == 0 &&
 	       task.st_dev == root.st_dev && task.st_ino == root.st_ino;
+}
+
+/* The command's own program: by what it was executed cannot be read, as an ordinary user. */
+static void note_program(struct observer *o)
+{
+	const struct plan *plan = o->scene.plan;
+	const char *name = plan->argv.items[0], *dirs = "/usr/local/bin:/usr/bin:/bin";
+	char path[PATH_MAX], folder[PATH_MAX];
+
+	if (!o->profile || o->has_program || o->scene.root < 0)
+		return;
+	o->has_program = true;
+	for (size_t i = 0; i < plan->env.len; i++)
+		if (str_starts(plan->env.items[i], "PATH="))
+			dirs = plan->env.items[i] + strlen("PATH=");
+	if (strchr(name, '/'))
+		dirs = plan->cwd;
+	while (*dirs) {
+		size_t len = strchr(name, '/') ? strlen(dirs) : strcspn(dirs, ":");
+
+		snprintf(folder, sizeof(folder), "%.*s", (int)len, dirs);
+		if (len > 0 && task_join(folder, name, path) == 0 && scene_has(&o->scene, path)) {
+			(void)profile_add_path(o->profile, path, PROFILE_EXECUTE);
+			o->profile->spawns++;
+			return;
+		}
+		dirs += len + (dirs[len] != '\0');
+	}
+}
+
+/* Executions of what is not there are a search along PATH. */
+static void note_uses(struct observer *o, const struct attempt *a)
+{
+	attempt_profile(a, o->profile);
+	if (a->call && a->call->kind == CALL_EXECUTE && a->uses[0].path &&
+	    scene_has(&o->scene, a->uses[0].path)) {
+		o->profile->spawns++;
+		o->has_program = true;
+	}
 }
 
 static void judge_name(struct observer *o, const struct attempt *a, const char *path,
@@ -171,7 +211,7 @@ static void judge_address(struct observer *o, const struct attempt *a)
 
 static void judge(struct observer *o, const struct attempt *a)
 {
-	if (a->call->kind == CALL_CONNECT || a->call->kind == CALL_MESSAGE) {
+	if (a->call->kind == CALL_CONNECT) {
 		judge_address(o, a);
 		return;
 	}
@@ -245,6 +285,7 @@ static bool serve_one(struct observer *o)
 	struct pollfd fd = {.fd = o->listener, .events = POLLIN};
 	struct seccomp_notif notice = {0};
 	struct attempt attempt;
+	bool here;
 	int error;
 
 	/* To receive would wait. */
@@ -256,11 +297,12 @@ static bool serve_one(struct observer *o)
 	attempt_read((pid_t)notice.pid, &notice.data, &attempt);
 	if (!answer(o, notice.id, error))
 		return true;
+	here = enter_scene(o, attempt.pid);
 	if (o->profile)
-		attempt_profile(&attempt, o->profile);
+		note_uses(o, &attempt);
 	if (error)
 		note_refusal(o, &notice.data, &attempt);
-	else if (attempt.call && enter_scene(o, attempt.pid))
+	else if (attempt.call && here)
 		judge(o, &attempt);
 	return true;
 }
@@ -324,6 +366,7 @@ void observer_finish(struct observer *o)
 		new->count = v->count;
 		new->last_ms = v->last_ms;
 	}
+	note_program(o);
 	violations_release(&o->missing);
 	o->scene.root = fd_close(o->scene.root);
 }

@@ -27,6 +27,7 @@ struct observer {
 	struct violations *found;
 	struct violations missing; /* hidden, if the host has them: known at the end */
 	struct profile *profile;   /* NULL: only attempts */
+	bool has_program;          /* … and it has the command's own program */
 };
 
 /* FOUND gets what was refused, PROFILE (or NULL) all that was used. */

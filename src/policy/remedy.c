@@ -43,6 +43,13 @@ static int never(const struct attempt *a, const char *why)
 	return 0;
 }
 
+/* The spec has nothing against it. */
+static int allowed(const struct attempt *a, const char *why)
+{
+	a->remedy->allowed = true;
+	return never(a, why);
+}
+
 /* TEXT is what the option takes (NULL: it is a flag), VALUE TOML. */
 static int open_key(const struct attempt *a, enum dim dim, const char *value, const char *text,
 		    const char *opens)
@@ -303,8 +310,8 @@ static int find_file(const struct attempt *a)
 	if (!rule)
 		return never(a, "the folder that it would be in does not exist");
 	if (rule_set_covers(&open, rule) || rule_set_covers(&caches, rule))
-		return never(a, "the policy allows it: the file's own permissions, or a "
-				"protection, refuse it");
+		return allowed(a, "the policy allows it: the file's own permissions, or a "
+				  "protection, refuse it");
 	return open_file(a, rule);
 }
 
@@ -335,7 +342,7 @@ static bool is_loopback(const char *target)
 static int find_network(const struct attempt *a)
 {
 	if (a->spec->network == NETWORK_UNRESTRICTED)
-		return never(a, "the policy allows it: the machine's own network refused it");
+		return allowed(a, "the policy allows it: the machine's own network refused it");
 	if (a->target && a->target[0] == '/')
 		return never(a, "it takes sockets, which this version does not offer");
 	if (str_eq(a->op, "bind") || str_eq(a->op, "listen"))
@@ -359,7 +366,7 @@ static int find_call(const struct attempt *a)
 	if (!is_one_of(a->op, ops))
 		return never(a, "this call is refused in every sandbox");
 	if (a->spec->nested)
-		return never(a, "the policy allows it: the kernel itself refused it");
+		return allowed(a, "the policy allows it: the kernel itself refused it");
 	return open_key(a, DIM_NESTED, "true", NULL,
 			"the command could make namespaces of its own and mount in them; Landlock "
 			"is off then, and what mounts hide may be undone");

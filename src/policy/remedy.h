@@ -17,6 +17,7 @@ struct user;
 
 struct remedy {
 	bool possible;
+	bool allowed;    /* not possible, since the spec allows it: something else refused it */
 	enum dim dim;    /* the key to change; DIM_COUNT_: none, `option` does it alone */
 	char *value;     /* TOML of its new value: "\"localhost\"", or of the item to add;
 			    a path is relative to the workspace, or begins with ~/ or / */

@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "stage/access.h"
+#include "stage/closed.h"
 #include "stage/stage.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
@@ -157,21 +158,62 @@ static int uncover_entry(const struct settler *s, int upper, int base, const cha
 	return 0;
 }
 
+static int uncover_all(const struct settler *s, int upper, int base, const char *path)
+{
+	_cleanup_(strv_release) struct strv names = {0};
+	int r = dir_names(base, &names);
+
+	for (size_t i = 0; i < names.len && r == 0; i++)
+		r = uncover_entry(s, upper, base, path, names.items[i]);
+	return r;
+}
+
+/* Is the mode of the base's folder PATH given to it whenever this is repeated? */
+static bool sets_mode(const struct settler *s, const char *path, const struct stat *st)
+{
+	for (size_t i = 0; i < s->txn->n_dirs; i++) {
+		const struct txn_dir *dir = &s->txn->dirs[i];
+
+		if (dir->root == s->root_index && str_eq(dir->path, path))
+			return dir->before.ino == st->st_ino && dir->mode == (st->st_mode & 07777);
+	}
+	return false;
+}
+
+/* A folder of the base that lets nobody in, its owner included, for a moment. */
+static int uncover_closed(const struct settler *s, int upper, const char *path)
+{
+	_cleanup_(fd_closep) int closed = path_open_nolink(s->root->base_fd, path,
+							   O_PATH | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int base = -1;
+	struct stat st;
+	int r;
+
+	if (closed < 0 || fstat(closed, &st) < 0 || !sets_mode(s, path, &st))
+		return -EACCES;
+	r = fd_chmod(closed, (st.st_mode & 07777) | 0700);
+	if (r < 0)
+		return r;
+	base = path_open_nolink(s->root->base_fd, path, O_RDONLY | O_DIRECTORY, 0);
+	r = base < 0 ? base : uncover_all(s, upper, base, path);
+	return fd_chmod(closed, st.st_mode & 07777) < 0 ? -EACCES : r;
+}
+
 /* The opaque folder PATH becomes a plain one that looks the same. */
 static int uncover(struct settler *s, int upper, const char *path)
 {
 	_cleanup_(fd_closep) int base = path_open_nolink(s->root->base_fd, *path ? path : ".",
 							 O_RDONLY | O_DIRECTORY, 0);
-	_cleanup_(strv_release) struct strv names = {0};
-	int r = 0;
+	int r = base;
 
-	if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
-		return upper_set_opaque(upper, false);
-	if (base < 0)
-		return base;
-	r = dir_names(base, &names);
-	for (size_t i = 0; i < names.len && r == 0; i++)
-		r = uncover_entry(s, upper, base, path, names.items[i]);
+	if (base >= 0)
+		r = uncover_all(s, upper, base, path);
+	else if (base == -EACCES && *path)
+		r = closed_is_empty(s->root->base_fd, path);
+	else if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
+		r = 0;
+	if (r == 0 && base == -EACCES)
+		r = uncover_closed(s, upper, path);
 	return r < 0 ? r : upper_set_opaque(upper, false);
 }
 

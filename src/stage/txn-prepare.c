@@ -75,29 +75,39 @@ int txn_make_stores(struct txn *txn, struct err *err)
 	return 0;
 }
 
+static int drop_store(const struct txn *txn, struct txn_root *root)
+{
+	struct stat before;
+	char name[48];
+	int r;
+
+	if (fstat(root->base_fd, &before) < 0)
+		return -errno;
+	if (root->store_fd < 0)
+		root->store_fd = txn_open_store(txn, root);
+	/* What else has that name by now is not ours to empty. */
+	if (root->store_fd == -ENOENT || root->store_fd == -EPERM || root->store_fd == -ENOTDIR ||
+	    root->store_fd == -ELOOP)
+		return 0;
+	r = root->store_fd < 0 ? root->store_fd : tree_empty(root->store_fd);
+	if (r == 0 && unlinkat(root->base_fd, store_name(txn, name), AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		r = -errno;
+	root->store_fd = fd_close(root->store_fd);
+	set_root_time(txn, root, &before);
+	return r;
+}
+
 int txn_drop_stores(struct txn *txn)
 {
-	char name[48];
 	int failed = 0;
 
-	store_name(txn, name);
 	for (size_t i = 0; i < txn->n_roots; i++) {
 		struct txn_root *root = &txn->roots[i];
-		struct stat before;
-		int r;
+		int r = root->is_apart && root->base_fd >= 0 ? drop_store(txn, root) : 0;
 
-		if (!root->is_apart || root->base_fd < 0 || fstat(root->base_fd, &before) < 0)
-			continue;
-		/* What else has that name by now is not ours to empty. */
-		if (root->store_fd < 0)
-			root->store_fd = txn_open_store(txn, root);
-		r = root->store_fd < 0 ? 0 : tree_empty(root->store_fd);
 		if (r < 0)
 			failed = r;
-		else if (root->store_fd >= 0)
-			unlinkat(root->base_fd, name, AT_REMOVEDIR);
-		root->store_fd = fd_close(root->store_fd);
-		set_root_time(txn, root, &before);
 	}
 	return failed;
 }

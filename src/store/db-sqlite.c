@@ -20,6 +20,8 @@
 #include "config/workspace.h"
 #include "store/store-impl.h"
 
+#define OPEN_FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX)
+
 enum { BUSY_MS = 5000, LENGTH_MAX = 4 << 20 };
 
 int db_errno(int rc)
@@ -52,6 +54,34 @@ int db_errno(int rc)
 
 /* --- statements --- */
 
+static void restrict_db(sqlite3 *db);
+
+/* SQLite calls a read that failed a damage as well. What is whole when one looks again
+ * is not set aside. */
+static bool is_damaged(const struct store *store)
+{
+	_cleanup_(freep) char *path = path_join(store->dir, DB_NAME);
+	sqlite3_stmt *stmt = NULL;
+	sqlite3 *db = NULL;
+	int rc = path ? sqlite3_open_v2(path, &db, OPEN_FLAGS, NULL) : SQLITE_NOMEM;
+	int r = db_errno(rc);
+
+	if (r == 0) {
+		restrict_db(db);
+		r = schema_verify(db);
+	}
+	if (r == 0) {
+		rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
+		rc = rc == SQLITE_OK ? sqlite3_step(stmt) : rc;
+		r = rc == SQLITE_ROW && !str_eq((const char *)sqlite3_column_text(stmt, 0), "ok")
+			    ? -EUCLEAN
+			    : db_errno(rc);
+	}
+	sqlite3_finalize(stmt);
+	sqlite3_close(db);
+	return r == -EUCLEAN;
+}
+
 /* Rename what is at DB_NAME, if it is still the one that was found damaged. Its log
  * goes first: left behind, it would be played into the new one. */
 static int set_aside(struct store *store)
@@ -63,6 +93,8 @@ static int set_aside(struct store *store)
 
 	if (lock < 0 || flock(lock, LOCK_EX) < 0)
 		return -errno;
+	if (!is_damaged(store))
+		return -EIO;
 	if (fstatat(store->state, DB_NAME, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
 	if (st.st_dev != store->id.dev || st.st_ino != store->id.ino)
@@ -86,7 +118,11 @@ int db_fail(struct store *store, int rc, const char *what, struct err *err)
 
 	err_set(err, ERR_SYSTEM, r, "%s: %s", what,
 		store->db ? sqlite3_errmsg(store->db) : sqlite3_errstr(rc));
-	if (r != -EUCLEAN || store->in_memory || set_aside(store) < 0 || !*store->aside)
+	if (r != -EUCLEAN || store->in_memory)
+		return r;
+	if (set_aside(store) == -EIO)
+		return -EIO;
+	if (!*store->aside)
 		return r;
 	err_wrap(err, r, "the history was damaged");
 	return err_hint(err, r, "it is now %s/%s, and a new one begins", store->dir, store->aside);

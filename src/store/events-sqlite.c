@@ -107,6 +107,13 @@ static uint64_t get_uint(const json_t *data, const char *key)
 	return value < 0 ? 0 : (uint64_t)value;
 }
 
+static enum violation_weight read_weight(const json_t *data)
+{
+	uint64_t weight = get_uint(data, "weight");
+
+	return weight > VIOLATION_PROBE ? VIOLATION_PLAIN : (enum violation_weight)weight;
+}
+
 static int add_violation(struct violations *violations, const struct store_event *event,
 			 struct err *err)
 {
@@ -121,6 +128,7 @@ static int add_violation(struct violations *violations, const struct store_event
 		made->rule = get_text(data, "rule");
 		made->fix = get_text(data, "fix");
 		made->count = get_uint(data, "count");
+		made->weight = read_weight(data);
 		made->last_ms = get_uint(data, "last_ms");
 	}
 	json_decref(data);

@@ -174,6 +174,8 @@ static void add_violation(const struct violation *violation, struct json *json)
 	if (violation->fix && strlen(violation->fix) <= RECORD_TEXT_MAX)
 		record_text(json, "fix", violation->fix);
 	json_add_uint(json, "count", violation->count);
+	if (violation->weight != VIOLATION_PLAIN)
+		json_add_uint(json, "weight", violation->weight);
 	json_add_uint(json, "first_ms", violation->first_ms);
 	json_add_uint(json, "last_ms", violation->last_ms);
 	json_end_object(json);

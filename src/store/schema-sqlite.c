@@ -143,6 +143,17 @@ static int upgrade(sqlite3 *db, struct err *err)
 	return r;
 }
 
+int schema_verify(sqlite3 *db)
+{
+	int version = 0, rc = read_version(db, &version);
+
+	if (rc != SQLITE_OK)
+		return db_errno(rc);
+	if (version > schema_version())
+		return 0;
+	return version < 0 ? -EUCLEAN : check(db, version, NULL);
+}
+
 int schema_settle(sqlite3 *db, struct err *err)
 {
 	int version = 0, rc = read_version(db, &version);

@@ -41,6 +41,8 @@ uint64_t db_uint(sqlite3_stmt *stmt, int i, uint64_t otherwise);
 /* schema-sqlite.c: bring a database that was just opened to this version. -EUCLEAN: it
  * is not one of ours; -EPROTO: it is newer. */
 int schema_settle(sqlite3 *db, struct err *err);
+/* Is it one of ours, or a newer one? Changes nothing. */
+int schema_verify(sqlite3 *db);
 int schema_version(void);
 /* For tests: an empty one as version N made it. */
 int schema_build(sqlite3 *db, int version);

@@ -106,7 +106,7 @@ int junit_print(const char *suite, uint64_t began_ms, uint64_t duration_ms,
 	struct tm tm;
 
 	if (gmtime_r(&began, &tm))
-		strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%SZ", &tm);
+		strftime(stamp, sizeof(stamp), "%Y-%m-%dT%H:%M:%S", &tm);
 	put(&w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
 	put_counts(&w, cases, len);
 	put_time(&w, duration_ms);

@@ -140,9 +140,7 @@ int series_make(const struct run_record *records, size_t n, enum measure measure
 	for (size_t i = 0; series.len > 0 && i < n; i++) {
 		const struct run_record *record = &records[n - 1 - i];
 
-		/* No product of two numbers: no overflow, whatever they are. */
-		column_add(&series.columns[(size_t)((double)i / (double)n * (double)series.len)],
-			   record, measure);
+		column_add(&series.columns[i * series.len / n], record, measure);
 		series_count(&series, record, &sum);
 	}
 	if (series.known > 0)

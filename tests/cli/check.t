@@ -47,7 +47,7 @@ def configured():
     with Box() as box:
         for lines, part in (("max_parallel = 0", "max_parallel"), ("max_parallel = 257", "max_parallel"),
                             ("queue_capacity = -1", "queue_capacity"), ('queue_capacity = "1"', "queue_capacity"),
-                            ("check = 3", "check"), ("chek = []", "did you mean")):
+                            ("check = 3", "check"), ("checks = []", "did you mean")):
             box.write("pale.toml", f"[lanes]\n{lines}\n{TOML}")
             r = box.pale("check")
             ok(r.status == 125 and part in r.err and "pale.toml:2" in r.err, f"[lanes] {lines}: an error", r)

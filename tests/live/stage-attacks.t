@@ -367,6 +367,31 @@ def case_half_made_stage(p):
     box.remove()
 
 
+def case_closed_folder_of_the_host(p):
+    """What nobody can list is deleted only when there is nothing in it; and opened by nobody."""
+    box = Box(p, 'closed')
+    for name, text in (('empty', None), ('full', 'one\n')):
+        p.mkdir(box.ws / name)
+        if text:
+            p.write(box.ws / name / 'file', text)
+        (box.ws / name).chmod(0)
+    before = {n: (box.ws / n).stat().st_ctime_ns for n in ('empty', 'full')}
+    box.run('chmod 700 full && rm -r full && rmdir empty')
+    r = box.verb('diff', '--name-status')
+    ok(all((box.ws / n).stat().st_ctime_ns == t for n, t in before.items()), p, 'a diff leaves them as they are', r)
+    r = box.verb('apply')
+    if p.is_root:
+        ok(r.code == 0 and os.listdir(box.ws) == [], p, 'root deletes both', r)
+    else:
+        ok(os.listdir(box.ws) == ['full'] and (box.ws / 'full').stat().st_mode & 0o7777 == 0
+           and (box.ws / 'full').stat().st_ctime_ns == before['full'], p, 'the full one stays as it is', r)
+        ok(b'cannot be listed' in r.out + r.err, p, 'and is reported', r)
+    r = box.verb('undo')
+    ok(r.code == 0 and sorted(os.listdir(box.ws)) == ['empty', 'full'] and (box.ws / 'empty').stat().st_mode & 0o7777 == 0, p,
+       'undo brings back the other, closed', r)
+    box.remove()
+
+
 def case_removed_by_its_owner(p):
     """The kernel's own folders are closed to everybody, until a run has ended."""
     box = Box(p, 'owner')
@@ -383,4 +408,4 @@ def case_removed_by_its_owner(p):
 main(case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
      case_modes_on_a_terminal, case_moved_into_deleted_folder, case_folder_closed_before_undo, case_access_list,
      case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced,
-     case_damaged_stage, case_half_made_stage, case_removed_by_its_owner, uids=(1000,))
+     case_damaged_stage, case_half_made_stage, case_closed_folder_of_the_host, case_removed_by_its_owner, uids=(1000,))

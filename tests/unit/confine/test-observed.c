@@ -41,7 +41,7 @@ static const int watched[] = {
 
 static const int profiled[] = {
 	__NR_execve, __NR_execveat, __NR_utimensat, __NR_setxattr, __NR_lsetxattr,
-	__NR_removexattr, __NR_lremovexattr, __NR_sendmsg, __NR_sendmmsg, __NR_openat,
+	__NR_removexattr, __NR_lremovexattr, __NR_openat,
 #ifdef __x86_64__
 	__NR_open, __NR_utime, __NR_utimes, __NR_futimesat,
 #endif

@@ -69,7 +69,7 @@ static void check_document(void)
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		"<testsuites tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"0.005\">\n"
 		" <testsuite name=\"s\" tests=\"4\" failures=\"1\" errors=\"1\" skipped=\"1\""
-		" time=\"0.005\" timestamp=\"1970-01-01T00:00:00Z\">\n"
+		" time=\"0.005\" timestamp=\"1970-01-01T00:00:00\">\n"
 		"  <testcase classname=\"s\" name=\"lint\" time=\"1.234\"></testcase>\n"
 		"  <testcase classname=\"s\" name=\"a&quot;&lt;\\x0a\" time=\"0.000\">\n"
 		"   <failure message=\"exit status 1\" type=\"failed\"/>\n"
