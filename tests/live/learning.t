@@ -152,7 +152,6 @@ def loop(p, name, cmd, files, says, want, hostile, inner, proof=lambda i: True):
 
 
 @only_first
-@needs('staged')
 def case_c_build(p):
     def app_is_there(_):
         gone = (p.ws / 'obj/app').exists()
@@ -171,7 +170,6 @@ def case_c_build(p):
 
 
 @only_first
-@needs('staged')
 def case_tests(p):
     module = 'pytest -q' if p.run(PYTHON, '-c', 'import pytest').code == 0 else 'unittest -v'
     test = 'import unittest, calc\nclass T(unittest.TestCase):\n    def test_sum(self):\n        self.assertEqual(calc.add(1, 2), 3)\n'
@@ -195,7 +193,6 @@ print(n, 'files are clean')
 
 
 @only_first
-@needs('staged')
 def case_linter(p):
     loop(p, 'lint', f'{PYTHON} lint.py', {'lint.py': LINT, **{f'src/{i}.txt': 'text\n' for i in range(20)}},
          b'20 files are clean', {'filesystem': 'readonly', 'ephemeral': False},
@@ -203,7 +200,6 @@ def case_linter(p):
 
 
 @only_first
-@needs('staged')
 def case_npm_script(p):
     for tool in ('node', 'npm'):
         if p.run('sh', '-c', f'command -v {tool}').code != 0:
@@ -261,7 +257,6 @@ except OSError:
 
 
 @only_first
-@needs('staged')
 def case_local_port(p):
     server = listener()
     port = server.getsockname()[1]
@@ -284,7 +279,6 @@ echo x >~/.cache/tool/v1/data
 
 
 @only_first
-@needs('staged')
 def case_cache(p):
     def is_warm(i):
         r = p.pale('fetch')
@@ -315,7 +309,6 @@ except OSError:
 
 
 @only_first
-@needs('staged')
 def case_profiling_exposes_nothing(p):
     server = listener()
     targets, script = hostile_script(p, server.getsockname()[1])
@@ -345,7 +338,6 @@ def case_profiling_exposes_nothing(p):
 
 
 @only_first
-@needs('staged')
 def case_needs_more(p):
     """Something outside is needed: it is asked for, used, narrowed, and takes trust."""
     furnish(p, 'read', f'cat {p.outside}/canary', {'file': 'mine\n'})
