@@ -73,7 +73,7 @@ build/pale: $(RUN_SRC:src/%.c=build/musl/%.o)
 	$(call q,LD) $(musl_cc) -static -no-pie $(LINK) -o $@ $^
 
 build/pale-verbs: build/glibc/cli/verbs-main.o build/glibc/libpale.a
-	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -o $@ $^ $(VERB_LIBS)
+	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -Wl,--wrap=dlopen -o $@ $^ $(VERB_LIBS)
 
 # One object in which only pale_* can be seen from outside.
 build/libpale.a: $(API_SRC:src/%.c=build/pic/%.o)

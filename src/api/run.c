@@ -7,6 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "api/run-history.h"
 #include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
@@ -272,7 +273,9 @@ static int attempt(struct run *run, const struct run_request *request, struct er
 			    run->plan->gid, err);
 
 	if (r < 0 || !run_is_staged(run))
-		return r < 0 ? r : local_run(run->plan, &request->stdio, request->profile, &run->result, err);
+		return r < 0 ? r
+			     : local_run(run->plan, &request->stdio, request->profile, &run->result,
+					 err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
 		r = local_run(run->plan, &request->stdio, request->profile, &run->result, err);
@@ -280,18 +283,30 @@ static int attempt(struct run *run, const struct run_request *request, struct er
 	return r;
 }
 
-/* The user's state must be there when the plan is made, so that it is hidden. */
+/* The user's state must be there when the plan is made, so that it is hidden. A stage
+ * needs it; the history can do without. */
 static int make_state(struct run *run, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = -ENOENT;
+	struct run_history *history = &run->history;
+	bool staged = run_is_staged(run);
+	struct err failed = {0};
 
-	if (!run_is_staged(run))
+	if (!staged && !run_history_is_on(run))
 		return 0;
-	fd = state_dir_open(&run->context.workspace, false, err);
-	if (fd != -ENOENT)
-		return fd < 0 ? fd : 0;
-	fd = state_dir_open(&run->context.workspace, true, err);
-	return fd < 0 ? fd : plan_again(run, false, err);
+	history->state = state_dir_open(&run->context.workspace, false, &failed);
+	if (history->state >= 0)
+		return 0;
+	if (history->state == -ENOENT)
+		history->state = staged ? state_dir_open(&run->context.workspace, true, &failed)
+					: run_history_make(run, &failed);
+	if (history->state >= 0)
+		return plan_again(run, false, err);
+	if (!staged) {
+		history->err = failed;
+		return 0;
+	}
+	*err = failed;
+	return history->state;
 }
 
 static int execute(struct run *run, const struct run_request *request, struct err *err)
@@ -301,9 +316,10 @@ static int execute(struct run *run, const struct run_request *request, struct er
 
 	if (r == 0)
 		r = make_state(run, err);
-	if (r == 0)
-		r = attempt(run, request, err);
-
+	if (r < 0)
+		return r;
+	run_history_begin(run);
+	r = attempt(run, request, err);
 	if (r < 0 && err->code == ERR_NO_IDMAP && !run->no_idmap) {
 		run->no_idmap = true;
 		r = plan_again(run, false, err);
@@ -330,6 +346,10 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 
 void run_release(struct run *run)
 {
+	if (run->history.state > 0)
+		fd_close(run->history.state);
+	if (run->history.living > 0)
+		fd_close(run->history.living);
 	stage_free(run->stage);
 	plan_free(run->plan);
 	events_release(&run->result.events);
@@ -348,7 +368,7 @@ int run_error_status(const struct err *err)
 	return err->code == ERR_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE : EXIT_NOT_RUN;
 }
 
-static enum outcome error_outcome(const struct err *err)
+enum outcome run_error_outcome(const struct err *err)
 {
 	return err->code == ERR_POLICY || err->code == ERR_TRUST || err->code == ERR_UNSUPPORTED ||
 			       err->code == ERR_NO_NAMESPACES
@@ -388,7 +408,7 @@ static void result_json(const struct result *result, struct json *json)
 
 static void error_json(const struct err *err, struct json *json)
 {
-	json_add_string(json, "outcome", outcome_name(error_outcome(err)));
+	json_add_string(json, "outcome", outcome_name(run_error_outcome(err)));
 	json_add_null(json, "exit_code");
 	json_add_null(json, "signal");
 	json_begin_object(json, "error");
@@ -435,5 +455,6 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	events_json(&run->result.events, json);
 	violations_json(&run->result.violations, json);
 	stage_json(run, json);
+	run_history_json(run, json);
 	json_end_object(json);
 }

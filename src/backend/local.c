@@ -2,6 +2,7 @@
 #include "backend/local.h"
 
 #include "engine/engine.h"
+#include "engine/sample.h"
 #include "observe/observer.h"
 #include "result/result.h"
 #include "warden/step.h"
@@ -40,4 +41,11 @@ int local_try(const struct plan *plan, struct err *err)
 const char *local_find_bwrap(struct err *err)
 {
 	return engine_find_bwrap(err);
+}
+
+uint64_t local_memory(pid_t pid)
+{
+	struct sample sample;
+
+	return sample_tree(pid, &sample) < 0 || sample.memory == 0 ? UINT64_MAX : sample.memory;
 }

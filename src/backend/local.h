@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* local - the backend that is this machine. */
 #pragma once
+#include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 struct plan;
@@ -15,3 +17,5 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct profile
 /* As engine_try() and engine_find_bwrap(). */
 int local_try(const struct plan *plan, struct err *err);
 const char *local_find_bwrap(struct err *err);
+/* The memory that the processes of a run use now, PID being that of its `pale`; UINT64_MAX: unknown. */
+uint64_t local_memory(pid_t pid);

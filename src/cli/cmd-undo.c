@@ -98,12 +98,10 @@ int cmd_undo(int argc, char **argv)
 		return list(&staged, args.values[OPT_JSON] != NULL, &err);
 	id = args.len > 0 ? args.operands[0] : NULL;
 	progress_begin(&progress, "taking back", false);
-	progress_wait("taking back ");
 	r = staged.workspace.state_dir
 		    ? stage_undo(staged.workspace.state_dir, id,
 				 &(struct apply_progress){progress_step, &progress}, &done, &err)
 		    : -ENOENT;
-	progress_wait_end();
 	progress_end(&progress);
 	if (r == -ECANCELED) {
 		say("stopped: nothing was taken back");

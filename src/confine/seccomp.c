@@ -84,5 +84,5 @@ int seccomp_answer(unsigned variant, const struct seccomp_data *data)
 const char *seccomp_call_name(int nr)
 {
 	return nr >= 0 && (size_t)nr < array_len(call_names) && call_names[nr] ? call_names[nr]
-										: "?";
+									       : "?";
 }

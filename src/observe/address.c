@@ -58,7 +58,8 @@ void address_parse(const struct sockaddr_storage *bytes, size_t len, struct addr
 		return;
 	if (bytes->ss_family == AF_INET && len >= sizeof(struct sockaddr_in))
 		parse_internet(bytes, ret);
-	else if (bytes->ss_family == AF_INET6 && len >= offsetof(struct sockaddr_in6, sin6_scope_id))
+	else if (bytes->ss_family == AF_INET6 &&
+		 len >= offsetof(struct sockaddr_in6, sin6_scope_id))
 		parse_internet6(bytes, ret);
 	else if (bytes->ss_family == AF_UNIX)
 		parse_unix((const struct sockaddr_un *)bytes, len, ret);
@@ -107,9 +108,9 @@ const char *address_family_name(int family)
 		int family;
 		const char *name;
 	} known[] = {
-		{AF_UNIX, "AF_UNIX"},     {AF_INET, "AF_INET"},   {AF_INET6, "AF_INET6"},
-		{AF_NETLINK, "AF_NETLINK"}, {AF_PACKET, "AF_PACKET"}, {AF_ALG, "AF_ALG"},
-		{AF_VSOCK, "AF_VSOCK"},   {AF_BLUETOOTH, "AF_BLUETOOTH"},
+		{AF_UNIX, "AF_UNIX"},       {AF_INET, "AF_INET"},           {AF_INET6, "AF_INET6"},
+		{AF_NETLINK, "AF_NETLINK"}, {AF_PACKET, "AF_PACKET"},       {AF_ALG, "AF_ALG"},
+		{AF_VSOCK, "AF_VSOCK"},     {AF_BLUETOOTH, "AF_BLUETOOTH"},
 	};
 
 	for (size_t i = 0; i < array_len(known); i++)

@@ -63,9 +63,12 @@ static void read_address(uint64_t address, size_t len, struct attempt *a)
 }
 
 static const enum name_use uses[][2] = {
-	[CALL_OPEN] = {NAME_OPENED},       [CALL_MAKE] = {NAME_MADE},
-	[CALL_REMOVE] = {NAME_GOES},       [CALL_CHANGE] = {NAME_CHANGES},
-	[CALL_RENAME] = {NAME_GOES, NAME_TAKEN}, [CALL_LINK] = {NAME_USED, NAME_MADE},
+	[CALL_OPEN] = {NAME_OPENED},
+	[CALL_MAKE] = {NAME_MADE},
+	[CALL_REMOVE] = {NAME_GOES},
+	[CALL_CHANGE] = {NAME_CHANGES},
+	[CALL_RENAME] = {NAME_GOES, NAME_TAKEN},
+	[CALL_LINK] = {NAME_USED, NAME_MADE},
 	[CALL_EXECUTE] = {NAME_USED},
 };
 
@@ -135,7 +138,6 @@ void attempt_profile(const struct attempt *a, struct profile *profile)
 	for (size_t i = 0; i < 2; i++)
 		if (a->uses[i].path)
 			(void)profile_add_path(profile, a->uses[i].path,
-					       a->call->kind == CALL_OPEN
-						       ? open_profile(a->flags)
-						       : what[a->call->kind][i]);
+					       a->call->kind == CALL_OPEN ? open_profile(a->flags)
+									  : what[a->call->kind][i]);
 }

@@ -189,8 +189,8 @@ bool plan_is_private_at(const struct plan *plan, const char *path)
 
 static bool is_remote(const char *type, size_t len)
 {
-	static const char *const types[] = {"nfs",  "nfs4", "cifs", "smb3", "smbfs", "ceph",
-					    "afs",  "9p",   "coda", "ncpfs", "autofs"};
+	static const char *const types[] = {"nfs", "nfs4", "cifs", "smb3",  "smbfs", "ceph",
+					    "afs", "9p",   "coda", "ncpfs", "autofs"};
 
 	if (len >= 4 && strncmp(type, "fuse", 4) == 0)
 		return true;
@@ -229,5 +229,6 @@ bool host_has(const char *path, const char *mountinfo)
 		}
 		line += n + (line[n] == '\n');
 	}
-	return longest > 0 && !remote && fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
+	return longest > 0 && !remote &&
+	       fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) == 0;
 }

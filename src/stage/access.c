@@ -49,6 +49,59 @@ int open_parent(int dirfd, const char *path, const char **ret_name)
 	return fd;
 }
 
+void folder_release(struct folder *folder)
+{
+	if (folder->path)
+		fd_close(folder->fd);
+	free(folder->path);
+	*folder = (struct folder){0};
+}
+
+static bool is_absent(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
+}
+
+static bool folder_is_of(const struct folder *folder, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) : 0;
+
+	return folder->path && strncmp(folder->path, path, len) == 0 && !folder->path[len];
+}
+
+/* FD is the folder that holds PATH, or -errno: it is the folder's now. */
+static int folder_keep(struct folder *folder, const char *path, int fd)
+{
+	const char *slash = strrchr(path, '/');
+
+	folder_release(folder);
+	if (fd < 0 && !is_absent(fd))
+		return fd;
+	folder->path = strndup(path, slash ? (size_t)(slash - path) : 0);
+	if (!folder->path) {
+		fd_close(fd);
+		return -ENOMEM;
+	}
+	folder->fd = fd;
+	return fd;
+}
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int folder_parent(struct folder *folder, int dirfd, const char *path, const char **ret_name)
+{
+	*ret_name = name_of(path);
+	if (*path && folder_is_of(folder, path))
+		return folder->fd;
+	return folder_keep(folder, path, open_parent(dirfd, path, ret_name));
+}
+
 static int remember(struct relaxed *relaxed, const char *path, const struct stat *st)
 {
 	struct relaxed_item *grown = reallocarray(relaxed->items, relaxed->n + 1,
@@ -113,8 +166,8 @@ int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags
 	return r < 0 ? r : path_open_nolink(dirfd, what, flags, 0);
 }
 
-static int relaxed_parent(struct relaxed *relaxed, int dirfd, const char *path, int access,
-			  const char **ret_name)
+static int open_relaxed(struct relaxed *relaxed, int dirfd, const char *path, int access,
+			const char **ret_name)
 {
 	int fd = open_parent(dirfd, path, ret_name), r;
 	_cleanup_(freep) char *parent = NULL;
@@ -132,6 +185,18 @@ static int relaxed_parent(struct relaxed *relaxed, int dirfd, const char *path, 
 	return r < 0 ? r : open_parent(dirfd, path, ret_name);
 }
 
+static int relaxed_parent(struct relaxed *relaxed, int dirfd, const char *path, int access,
+			  const char **ret_name)
+{
+	*ret_name = name_of(path);
+	if (*path && folder_is_of(&relaxed->last, path) && relaxed->last.fd >= 0 &&
+	    (access & ~relaxed->last_access) == 0)
+		return relaxed->last.fd;
+	relaxed->last_access = access;
+	return folder_keep(&relaxed->last, path,
+			   open_relaxed(relaxed, dirfd, path, access, ret_name));
+}
+
 int relaxed_search_parent(struct relaxed *relaxed, int dirfd, const char *path,
 			  const char **ret_name)
 {
@@ -145,6 +210,7 @@ int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path, co
 
 void relaxed_restore(struct relaxed *relaxed, int dirfd)
 {
+	folder_release(&relaxed->last);
 	while (relaxed->n > 0) {
 		struct relaxed_item *item = &relaxed->items[--relaxed->n];
 		const char *path = *item->path ? item->path : ".";

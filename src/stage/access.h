@@ -12,6 +12,18 @@
 
 struct strv;
 
+/* A folder that stays open for the next path in it: only of trees that nobody else
+ * changes meanwhile. Begins as all zero. */
+struct folder {
+	char *path; /* NULL: none */
+	int fd;     /* or -errno */
+};
+
+/* The folder that holds PATH, as open_parent() gives it, but borrowed: until the next
+ * call. Of one that is not there, that is remembered. */
+int folder_parent(struct folder *folder, int dirfd, const char *path, const char **ret_name);
+void folder_release(struct folder *folder); /* after what it has open was moved, too */
+
 struct relaxed {
 	struct relaxed_item {
 		char *path;
@@ -23,11 +35,14 @@ struct relaxed {
 	int (*note)(void *data, unsigned root, const char *path, mode_t mode);
 	void *data;
 	unsigned root;
+	struct folder last;
+	int last_access;
 };
 
 /* path_open_nolink(), after giving ourselves what is needed on the way. */
 int relaxed_open(struct relaxed *relaxed, int dirfd, const char *path, int flags);
-/* The folder that holds PATH, to look at what is in it; and to write there. */
+/* The folder that holds PATH, to look at what is in it; and to write there. Borrowed:
+ * until the next call. */
 int relaxed_search_parent(struct relaxed *relaxed, int dirfd, const char *path,
 			  const char **ret_name);
 int relaxed_open_parent(struct relaxed *relaxed, int dirfd, const char *path,

@@ -21,7 +21,8 @@
 /* One apply or discard while it is put together. */
 struct job {
 	struct stage *stage;
-	struct changes *changes;
+	const struct changes *changes;
+	struct changes *own; /* where they had to be read here */
 	struct index *index;
 	struct verdict *verdicts;
 	struct txn *txn;
@@ -30,10 +31,18 @@ struct job {
 
 static void job_release(struct job *job)
 {
-	changes_free(job->changes);
+	changes_free(job->own);
 	index_free(job->index);
 	free(job->verdicts);
 	txn_free(job->txn);
+}
+
+int apply_step(const struct apply_progress *progress, size_t done, size_t total, const char *path,
+	       struct err *err)
+{
+	int r = progress && progress->fn ? progress->fn(progress->data, done, total, path) : 0;
+
+	return r < 0 ? err_set(err, ERR_SYSTEM, r, "interrupted; nothing was changed") : 0;
 }
 
 static size_t count_taken(const struct job *job)
@@ -104,7 +113,9 @@ static int work(struct job *job, bool is_discard, const struct changes *reviewed
 
 	if (!report)
 		return err_oom(err);
-	r = changes_read(job->stage, &job->changes, err);
+	r = job->changes ? 0 : changes_read(job->stage, &job->own, err);
+	if (!job->changes)
+		job->changes = job->own;
 	if (r == 0)
 		r = index_load(job->stage, &job->index, err);
 	if (r == 0 && is_discard)
@@ -131,6 +142,8 @@ static int run(struct stage *stage, bool is_discard, const struct changes *revie
 
 	if (!choice)
 		choice = &everything;
+	if (held)
+		job.changes = reviewed;
 	if (r == 0 && !is_discard && !choice->accept_unsynced)
 		r = stage_check_synced(stage, err);
 	if (r == 0)

@@ -88,8 +88,13 @@ struct apply_progress {
 	void *data;
 };
 
+/* Tell PROGRESS, which may be NULL. */
+int apply_step(const struct apply_progress *progress, size_t done, size_t total, const char *path,
+	       struct err *err);
+
 /* Takes the stage's exclusive lock. REVIEWED (may be NULL) is what the user saw: what
- * is different now is left (APPLY_CHANGED). An error: nothing has changed. */
+ * is different now is left (APPLY_CHANGED). Who held the lock already when REVIEWED was
+ * read spares a second reading. An error: nothing has changed. */
 int stage_apply(struct stage *stage, const struct changes *reviewed,
 		const struct apply_choice *choice, const struct apply_progress *progress,
 		struct apply_report **ret, struct err *err);

@@ -328,6 +328,8 @@ static int read_root(struct reader *reader)
 	_cleanup_(fd_closep) int upper = -1, base = -1;
 	int r = stage_upper(stage, reader->root, &upper, reader->err);
 
+	if (r == -ENOENT)
+		return 0;
 	if (r == 0)
 		r = root_open(stage, reader->root, &base, reader->err);
 	if (r == 0)
@@ -414,6 +416,8 @@ int change_open_new(const struct stage *stage, const struct change *change, int 
 	_cleanup_(fd_closep) int upper = -1;
 	int r = stage_upper(stage, change->root, &upper, err);
 
+	if (r == -ENOENT)
+		return err_sys(err, r, "open %s", change->path);
 	return r < 0 ? r : open_side(upper, change->path, &change->new, true, ret_fd, err);
 }
 

@@ -138,7 +138,7 @@ static void judge(struct chooser *c, size_t i)
 	else if (change->flags & CHANGE_IS_PROTECTED &&
 		 !covers(choice->include_protected, choice->n_include_protected, change))
 		leave(verdict, APPLY_PROTECTED, change->why);
-	else if (c->reviewed && !is_as_reviewed(c->reviewed, change))
+	else if (c->reviewed && c->reviewed != c->changes && !is_as_reviewed(c->reviewed, change))
 		leave(verdict, APPLY_CHANGED, "it is not what was reviewed any more");
 	else if (is_locked(c, change))
 		leave(verdict, APPLY_HELD, "git holds a lock there");

@@ -159,13 +159,14 @@ int content_copy(int from, int to)
 
 	if (fstat(from, &st) < 0)
 		return -errno;
-	if (st.st_size == 0 || ioctl(to, FICLONE, from) == 0)
+	/* What is small is copied as fast as it is shared. */
+	if (st.st_size == 0 || (st.st_size > BLOCK && ioctl(to, FICLONE, from) == 0))
 		return 0;
-	if (ftruncate(to, st.st_size) < 0)
-		return -errno;
 	/* The usual file has no hole: no need to ask. */
 	if (st.st_blocks * 512 >= st.st_size)
 		return copy_range(from, to, 0, st.st_size, &buf);
+	if (ftruncate(to, st.st_size) < 0)
+		return -errno;
 	for (off_t at = 0; at < st.st_size && r == 0;) {
 		off_t data = lseek(from, at, SEEK_DATA), hole;
 

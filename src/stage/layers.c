@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -43,6 +44,8 @@ int stage_upper(const struct stage *stage, unsigned root, int *ret_fd, struct er
 {
 	int fd = open_below(stage, root, "/upper", O_PATH | O_DIRECTORY);
 
+	if (fd == -ENOENT)
+		return fd;
 	if (fd < 0)
 		return err_sys(err, fd, "stage %s: open the upper layer of root %u", stage->name,
 			       root);
@@ -188,6 +191,20 @@ int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 	return r < 0 && r != -ENOENT
 		       ? err_sys(err, r, "clear the overlay's folder of stage %s", stage->name)
 		       : 0;
+}
+
+void stage_open_work(const struct stage *stage)
+{
+	static const char *const folders[] = {"work/work", "work/work/incompat",
+					      "work/work/incompat/volatile"};
+	char name[64];
+
+	for (size_t i = 0; i < stage->n_roots && geteuid() != 0; i++)
+		for (size_t k = 0; k < array_len(folders); k++) {
+			snprintf(name, sizeof(name), "roots/%zu/%s", i, folders[k]);
+			if (fchmodat(stage->dir_fd, name, 0700, 0) < 0)
+				break;
+		}
 }
 
 /* --- how much --- */

@@ -464,6 +464,7 @@ void stage_leave(struct stage *stage, const char *run_id)
 	stage->held_len = 0;
 	cross_out(stage, run_id);
 	stage_mount_unlock(stage);
+	stage_open_work(stage);
 }
 
 static bool holds_nothing(const struct stage *stage)

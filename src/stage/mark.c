@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stage/mark.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ struct marker {
 
 /* What runs later on the host. FOLDER/: anything below a folder of that name
  * (components in a row), *SUFFIX: an executable file, else the last component. Case
- * does not count: some file systems do not know it. */
+ * does not count, since some file systems do not know it; here it is lower. */
 static const struct runs_later {
 	const char *names, *why;
 } runs_later[] = {
@@ -74,7 +75,8 @@ static bool matches(const char *path, const struct node *new, const char *name, 
 	}
 	if (name[len - 1] == '/')
 		return has_folder(path, name, len);
-	return path_len >= len && strncasecmp(path + path_len - len, name, len) == 0 &&
+	return path_len >= len && tolower((unsigned char)path[path_len - 1]) == name[len - 1] &&
+	       strncasecmp(path + path_len - len, name, len) == 0 &&
 	       (path_len == len || path[path_len - len - 1] == '/');
 }
 

@@ -156,6 +156,8 @@ static int record_root(struct recorder *recorder)
 	_cleanup_(fd_closep) int upper = -1, base = -1;
 	int r = stage_upper(stage, recorder->root, &upper, recorder->err);
 
+	if (r == -ENOENT)
+		return 0;
 	if (r == 0)
 		r = root_open(stage, recorder->root, &base, recorder->err);
 	if (r == 0)

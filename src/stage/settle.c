@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "stage/access.h"
+#include "stage/closed.h"
 #include "stage/stage.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
@@ -157,31 +158,72 @@ static int uncover_entry(const struct settler *s, int upper, int base, const cha
 	return 0;
 }
 
+static int uncover_all(const struct settler *s, int upper, int base, const char *path)
+{
+	_cleanup_(strv_release) struct strv names = {0};
+	int r = dir_names(base, &names);
+
+	for (size_t i = 0; i < names.len && r == 0; i++)
+		r = uncover_entry(s, upper, base, path, names.items[i]);
+	return r;
+}
+
+/* Is the mode of the base's folder PATH given to it whenever this is repeated? */
+static bool sets_mode(const struct settler *s, const char *path, const struct stat *st)
+{
+	for (size_t i = 0; i < s->txn->n_dirs; i++) {
+		const struct txn_dir *dir = &s->txn->dirs[i];
+
+		if (dir->root == s->root_index && str_eq(dir->path, path))
+			return dir->before.ino == st->st_ino && dir->mode == (st->st_mode & 07777);
+	}
+	return false;
+}
+
+/* A folder of the base that lets nobody in, its owner included, for a moment. */
+static int uncover_closed(const struct settler *s, int upper, const char *path)
+{
+	_cleanup_(fd_closep) int closed = path_open_nolink(s->root->base_fd, path,
+							   O_PATH | O_DIRECTORY, 0);
+	_cleanup_(fd_closep) int base = -1;
+	struct stat st;
+	int r;
+
+	if (closed < 0 || fstat(closed, &st) < 0 || !sets_mode(s, path, &st))
+		return -EACCES;
+	r = fd_chmod(closed, (st.st_mode & 07777) | 0700);
+	if (r < 0)
+		return r;
+	base = path_open_nolink(s->root->base_fd, path, O_RDONLY | O_DIRECTORY, 0);
+	r = base < 0 ? base : uncover_all(s, upper, base, path);
+	return fd_chmod(closed, st.st_mode & 07777) < 0 ? -EACCES : r;
+}
+
 /* The opaque folder PATH becomes a plain one that looks the same. */
 static int uncover(struct settler *s, int upper, const char *path)
 {
 	_cleanup_(fd_closep) int base = path_open_nolink(s->root->base_fd, *path ? path : ".",
 							 O_RDONLY | O_DIRECTORY, 0);
-	_cleanup_(strv_release) struct strv names = {0};
-	int r = 0;
+	int r = base;
 
-	if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
-		return upper_set_opaque(upper, false);
-	if (base < 0)
-		return base;
-	r = dir_names(base, &names);
-	for (size_t i = 0; i < names.len && r == 0; i++)
-		r = uncover_entry(s, upper, base, path, names.items[i]);
+	if (base >= 0)
+		r = uncover_all(s, upper, base, path);
+	else if (base == -EACCES && *path)
+		r = closed_is_empty(s->root->base_fd, path);
+	else if (base == -ENOENT || base == -ENOTDIR || base == -ELOOP)
+		r = 0;
+	if (r == 0 && base == -EACCES)
+		r = uncover_closed(s, upper, path);
 	return r < 0 ? r : upper_set_opaque(upper, false);
 }
 
 /* A deleted folder of which something is wanted again. */
 static int unwhite(struct settler *s, const char *path)
 {
-	_cleanup_(fd_closep) int base = -1, parent = -1;
 	_cleanup_(node_release) struct node like = {0};
+	_cleanup_(fd_closep) int base = -1;
 	const char *name;
-	int r;
+	int parent, r;
 
 	base = path_open_nolink(s->root->base_fd, path, O_PATH | O_DIRECTORY, 0);
 	if (base < 0)
@@ -202,10 +244,9 @@ static int open_up(struct settler *s, const char *path)
 	int r = 0;
 
 	if (*path) {
-		_cleanup_(fd_closep) int parent = -1;
 		const char *name;
+		int parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
 
-		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
 		if (parent == -ENOENT || parent == -ENOTDIR)
 			return 0;
 		r = parent < 0 ? parent : upper_read(parent, name, UPPER_PLAIN, &node);
@@ -281,10 +322,9 @@ static int remove_one(struct settler *s, size_t i)
 {
 	const struct txn_item *item = &s->txn->items[i];
 	_cleanup_(node_release) struct node node = {0};
-	_cleanup_(fd_closep) int parent = -1;
 	const char *name;
 	char key[24];
-	int r;
+	int parent, r;
 
 	if (!*item->path) {
 		/* The layer itself: it only has a mode. */
@@ -311,6 +351,14 @@ static int remove_one(struct settler *s, size_t i)
 	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
+static bool has_same_parent(const char *a, const char *b)
+{
+	const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+	size_t len = x ? (size_t)(x - a) : 0;
+
+	return len == (y ? (size_t)(y - b) : 0) && strncmp(a, b, len) == 0;
+}
+
 /* Folders that are there only for what was in them. */
 static int prune(struct settler *s, const char *path)
 {
@@ -320,9 +368,10 @@ static int prune(struct settler *s, const char *path)
 	if (!dir)
 		return -ENOMEM;
 	while ((slash = strrchr(dir, '/'))) {
-		_cleanup_(fd_closep) int parent = -1, fd = -1, base = -1;
+		_cleanup_(fd_closep) int fd = -1, base = -1;
 		struct stat upper_st, base_st;
 		const char *name;
+		int parent;
 
 		*slash = '\0';
 		fd = relaxed_open(&s->relaxed, s->root->upper_fd, dir, O_RDONLY | O_DIRECTORY);
@@ -351,14 +400,20 @@ static int prune(struct settler *s, const char *path)
 
 static int settle_root(struct settler *s)
 {
+	const char *last = NULL; /* what is pruned for one is for all in that folder */
 	int r = open_all(s);
 
 	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--)
 		if (leaves(s, &s->txn->items[i - 1]))
 			r = remove_one(s, i - 1);
-	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--)
-		if (leaves(s, &s->txn->items[i - 1]))
-			r = prune(s, s->txn->items[i - 1].path);
+	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--) {
+		const char *path = s->txn->items[i - 1].path;
+
+		if (!leaves(s, &s->txn->items[i - 1]) || (last && has_same_parent(last, path)))
+			continue;
+		r = prune(s, path);
+		last = path;
+	}
 	return r;
 }
 
@@ -371,8 +426,9 @@ static int make_parents(struct settler *s, const char *path)
 	for (char *slash = dir ? strchr(dir, '/') : NULL; slash && r == 1;
 	     slash = strchr(slash + 1, '/')) {
 		_cleanup_(node_release) struct node un = {0}, bn = {0};
-		_cleanup_(fd_closep) int parent = -1, base = -1;
+		_cleanup_(fd_closep) int base = -1;
 		const char *name;
+		int parent;
 
 		*slash = '\0';
 		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, dir, &name);
@@ -412,10 +468,9 @@ static int restage_one(struct settler *s, size_t i)
 {
 	const struct txn_item *item = &s->txn->items[i];
 	_cleanup_(node_release) struct node node = {0}, kept = {0};
-	_cleanup_(fd_closep) int parent = -1;
 	const char *name;
 	char key[24];
-	int r;
+	int parent, r;
 
 	if (!*item->path)
 		return s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->staged.mode) : 0;

@@ -129,6 +129,24 @@ static int read_line(struct stage *stage, char *line)
 	return add_root(stage, path);
 }
 
+static int refuse_broken(const struct stage *stage, struct err *err)
+{
+	err_set(err, ERR_SYSTEM, -EBADMSG, "stage %s: %s/stage is damaged", stage->name,
+		stage->path);
+	return err_hint(err, -EBADMSG,
+			"what was written is in %s/roots; to give it up: rm -rf '%s'", stage->path,
+			stage->path);
+}
+
+/* Of a root that the file does not name: its end was lost. */
+static bool has_more_layers(const struct stage *stage)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "roots/%zu", stage->n_roots);
+	return faccessat(stage->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static int read_file(struct stage *stage, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
@@ -146,14 +164,17 @@ static int read_file(struct stage *stage, struct err *err)
 	for (size_t i = 0; i < stage->n_roots; i++)
 		free(stage->roots[i].path);
 	stage->n_roots = 0;
-	line = strtok_r(text.data, "\n", &next);
-	if (strlen(str_text(&text)) > text.len || !str_eq(line, HEAD))
-		r = -EBADMSG;
+	stage->created = (struct timespec){0};
+	if (!str_starts(str_text(&text), HEAD "\n") || strlen(text.data) != text.len ||
+	    text.data[text.len - 1] != '\n')
+		return refuse_broken(stage, err);
+	strtok_r(text.data, "\n", &next);
 	while (r == 0 && (line = strtok_r(NULL, "\n", &next)))
 		r = read_line(stage, line);
 	if (r == -ENOMEM)
 		return err_oom(err);
-	return r < 0 ? err_set(err, ERR_SYSTEM, r, "stage %s: its file is broken", stage->name) : 0;
+	return r < 0 || !stage->created.tv_sec || has_more_layers(stage) ? refuse_broken(stage, err)
+									 : 0;
 }
 
 /* It is only ever replaced as a whole. */
@@ -202,6 +223,9 @@ static int make_file(struct stage *stage, struct err *err)
 		return err_sys(err, -errno, "lock stage %s", stage->name);
 	if (faccessat(stage->dir_fd, "stage", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return read_file(stage, err);
+	/* Its removal did not come to its end, or somebody else lost the file. */
+	if (has_more_layers(stage))
+		return refuse_broken(stage, err);
 	for (const char *const *name = (const char *const[]){"roots", "live", NULL}; *name; name++)
 		if (mkdirat(stage->dir_fd, *name, 0700) < 0 && errno != EEXIST)
 			return err_sys(err, -errno, "make the stage's folder %s", *name);

@@ -62,6 +62,7 @@ int stage_reload(struct stage *stage, struct err *err);
 int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, struct err *err);
 /* roots/INDEX, which has both layers: O_PATH | O_DIRECTORY. */
 int stage_layers(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
+/* -ENOENT, err untouched: its layers were never made, and nothing was staged. */
 int stage_upper(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
 /* Make the layers of ROOT where they are missing; the upper one gets the owner and
  * mode of the folder BASE. -ENOTSUP: this filesystem can hold none. */
@@ -69,6 +70,9 @@ int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *
 /* Before a fresh mount: a volatile overlay does not mount over the mark that an
  * earlier one left. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err);
+/* After a run: the kernel's own folders give nobody any permission, their owner who wants
+ * to remove them included. */
+void stage_open_work(const struct stage *stage);
 /* Bytes on disk in all upper layers. */
 int stage_size(const struct stage *stage, uint64_t *ret_bytes, struct err *err);
 

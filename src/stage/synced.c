@@ -35,6 +35,8 @@ int stage_sync(struct stage *stage, struct err *err)
 		_cleanup_(fd_closep) int path = -1, fd = -1;
 
 		r = stage_upper(stage, i, &path, err);
+		if (r == -ENOENT)
+			continue;
 		if (r < 0)
 			return r;
 		fd = openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -15,22 +15,28 @@
 #include "stage/txn-run.h"
 #include "stage/txn.h"
 
-/* -EACCES: it is in a folder that closed itself. */
-static int look(int dirfd, const char *path, struct node *ret)
+/* -EACCES: it is in a folder that closed itself. LAST keeps the folder for the next. */
+static int look_in(struct folder *last, int dirfd, const char *path, struct node *ret)
 {
-	_cleanup_(fd_closep) int parent = -1;
 	const char *name;
-	int r;
+	int parent, r;
 
 	if (!*path)
 		return node_read(dirfd, "", ret);
-	parent = open_parent(dirfd, path, &name);
+	parent = folder_parent(last, dirfd, path, &name);
 	r = parent < 0 ? parent : node_read(parent, name, ret);
 	if (r == -ENOENT || r == -ENOTDIR || r == -ELOOP) {
 		*ret = (struct node){0};
 		r = 0;
 	}
 	return r;
+}
+
+static int look(int dirfd, const char *path, struct node *ret)
+{
+	_cleanup_(folder_release) struct folder once = {0};
+
+	return look_in(&once, dirfd, path, ret);
 }
 
 /* ENTRY->base is what is there now: a copy of it, for a merge later on. */
@@ -142,6 +148,8 @@ static int update_item(struct txn *txn, const struct txn_item *item, bool backwa
 /* What is not staged any more needs no entry. */
 static int drop_gone(struct txn *txn, struct index *index)
 {
+	_cleanup_(folder_release) struct folder last = {0};
+	unsigned root = 0;
 	int r = 0;
 
 	for (size_t i = 0; i < index->n && r == 0; i++) {
@@ -150,7 +158,10 @@ static int drop_gone(struct txn *txn, struct index *index)
 
 		if (entry->root >= txn->n_roots || txn->roots[entry->root].upper_fd < 0)
 			continue;
-		r = look(txn->roots[entry->root].upper_fd, entry->path, &node);
+		if (entry->root != root)
+			folder_release(&last);
+		root = entry->root;
+		r = look_in(&last, txn->roots[root].upper_fd, entry->path, &node);
 		if (r == 0 && node.type == NODE_ABSENT)
 			index_drop(index, entry);
 		if (r == -EACCES)
@@ -209,8 +220,12 @@ int txn_update_index(struct txn *txn, bool backward, struct err *err)
 	return index_save(txn->stage, index, err);
 }
 
+/* A folder that somebody moves away meanwhile is known by what is found in it. */
 static int look_at_left(struct txn *txn, struct err *err)
 {
+	_cleanup_(folder_release) struct folder last = {0};
+	unsigned root = 0;
+
 	for (size_t i = 0; i < txn->n_items; i++) {
 		struct txn_item *item = &txn->items[i];
 		int r;
@@ -218,7 +233,10 @@ static int look_at_left(struct txn *txn, struct err *err)
 		if (item->action == TXN_NONE && item->staged.type != NODE_DIR)
 			continue;
 		node_release(&item->left);
-		r = look(txn->roots[item->root].base_fd, item->path, &item->left);
+		if (item->root != root)
+			folder_release(&last);
+		root = item->root;
+		r = look_in(&last, txn->roots[root].base_fd, item->path, &item->left);
 		if (r < 0 && r != -EACCES)
 			return err_sys(err, r, "look at %s", item->path);
 		/* Somebody else's by now: undo will look for ours. */

@@ -75,29 +75,39 @@ int txn_make_stores(struct txn *txn, struct err *err)
 	return 0;
 }
 
+static int drop_store(const struct txn *txn, struct txn_root *root)
+{
+	struct stat before;
+	char name[48];
+	int r;
+
+	if (fstat(root->base_fd, &before) < 0)
+		return -errno;
+	if (root->store_fd < 0)
+		root->store_fd = txn_open_store(txn, root);
+	/* What else has that name by now is not ours to empty. */
+	if (root->store_fd == -ENOENT || root->store_fd == -EPERM || root->store_fd == -ENOTDIR ||
+	    root->store_fd == -ELOOP)
+		return 0;
+	r = root->store_fd < 0 ? root->store_fd : tree_empty(root->store_fd);
+	if (r == 0 && unlinkat(root->base_fd, store_name(txn, name), AT_REMOVEDIR) < 0 &&
+	    errno != ENOENT)
+		r = -errno;
+	root->store_fd = fd_close(root->store_fd);
+	set_root_time(txn, root, &before);
+	return r;
+}
+
 int txn_drop_stores(struct txn *txn)
 {
-	char name[48];
 	int failed = 0;
 
-	store_name(txn, name);
 	for (size_t i = 0; i < txn->n_roots; i++) {
 		struct txn_root *root = &txn->roots[i];
-		struct stat before;
-		int r;
+		int r = root->is_apart && root->base_fd >= 0 ? drop_store(txn, root) : 0;
 
-		if (!root->is_apart || root->base_fd < 0 || fstat(root->base_fd, &before) < 0)
-			continue;
-		/* What else has that name by now is not ours to empty. */
-		if (root->store_fd < 0)
-			root->store_fd = txn_open_store(txn, root);
-		r = root->store_fd < 0 ? 0 : tree_empty(root->store_fd);
 		if (r < 0)
 			failed = r;
-		else if (root->store_fd >= 0)
-			unlinkat(root->base_fd, name, AT_REMOVEDIR);
-		root->store_fd = fd_close(root->store_fd);
-		set_root_time(txn, root, &before);
 	}
 	return failed;
 }
@@ -155,11 +165,10 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 {
 	struct txn_item *item = &txn->items[i];
 	const struct txn_root *root = &txn->roots[item->root];
-	_cleanup_(fd_closep) int parent = -1;
 	char key[24], other[24];
 	const struct link *first;
 	const char *name;
-	int r;
+	int parent, r;
 
 	txn_key(i, key);
 	if (item->has_text)
@@ -263,12 +272,9 @@ int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct e
 	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
 		const struct txn_item *item = &txn->items[i];
 
-		if (progress && progress->fn)
-			r = progress->fn(progress->data, i, txn->n_items, item->path);
-		if (r < 0) {
-			err_set(err, ERR_SYSTEM, r, "interrupted; nothing was changed");
+		r = apply_step(progress, i, txn->n_items, item->path, err);
+		if (r < 0)
 			break;
-		}
 		r = prepare_one(txn, i, &links, &relaxed[item->root]);
 		if (r < 0)
 			err_sys(err, r, "prepare %s", item->path);
@@ -280,7 +286,7 @@ int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct e
 	return r;
 }
 
-int txn_reload(struct txn *txn, struct err *err)
+int txn_reload(struct txn *txn, const struct apply_progress *progress, struct err *err)
 {
 	_cleanup_(fd_closep) int old = -1;
 	int r = txn_make_stores(txn, err);
@@ -293,6 +299,9 @@ int txn_reload(struct txn *txn, struct err *err)
 
 		if (!root->is_apart || !has_old(item) || item->stays)
 			continue;
+		r = apply_step(progress, i, txn->n_items, item->path, err);
+		if (r < 0)
+			return r;
 		txn_key(i, key);
 		if (old < 0)
 			old = path_open_nolink(txn->dir_fd, "old", O_PATH | O_DIRECTORY, 0);

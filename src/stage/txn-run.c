@@ -47,29 +47,34 @@ static void place_release(struct place *place)
 	node_release(&place->other);
 }
 
-static int place_look(struct place *place)
+static int look_at_base(struct place *place)
 {
-	int r;
-
 	node_release(&place->base);
-	node_release(&place->other);
-	r = node_read(place->parent, place->name, &place->base);
-	return r < 0 ? r : node_read(place->store, place->key, &place->other);
+	return node_read(place->parent, place->name, &place->base);
 }
 
-static int place_open(struct txn *txn, size_t i, struct place *place)
+static int look_at_store(struct place *place)
+{
+	node_release(&place->other);
+	return node_read(place->store, place->key, &place->other);
+}
+
+static int place_begin(struct txn *txn, size_t i, struct place *place)
 {
 	struct txn_item *item = &txn->items[i];
-	const struct txn_root *root = &txn->roots[item->root];
-	int r;
 
-	*place = (struct place){.item = item, .store = root->store_fd};
+	*place = (struct place){
+		.item = item, .store = txn->roots[item->root].store_fd, .parent = -1};
 	txn_key(i, place->key);
-	place->parent = open_parent(root->base_fd, item->path, &place->name);
-	r = place->parent < 0 ? place->parent : place_look(place);
-	if (r < 0)
-		place_release(place);
-	return r;
+	return look_at_store(place);
+}
+
+static int place_open(const struct txn *txn, struct place *place)
+{
+	const struct txn_item *item = place->item;
+
+	place->parent = open_parent(txn->roots[item->root].base_fd, item->path, &place->name);
+	return place->parent < 0 ? place->parent : look_at_base(place);
 }
 
 static bool is_it(const struct node *now, const struct node *wanted)
@@ -97,7 +102,7 @@ static int is_expected(const struct place *place, const struct node *wanted)
 /* After a rename with FLAGS that took something out: back again, unless it is WANTED. */
 static int check_taken(struct place *place, const struct node *wanted, unsigned flags)
 {
-	int r = place_look(place);
+	int r = look_at_store(place);
 
 	if (r == 0)
 		r = is_expected(place, wanted);
@@ -214,15 +219,14 @@ static int one(struct txn *txn, size_t i, bool forward)
 
 	for (int try = 0; try < TRIES; try++) {
 		_cleanup_(place_release) struct place place = {.parent = -1};
-		_cleanup_(node_release) struct node other = {0};
-		char key[24];
 
 		if (try > 0)
 			wait_a_little(try);
-		r = node_read(txn->roots[txn->items[i].root].store_fd, txn_key(i, key), &other);
-		if (r == 0 && is_settled(&txn->items[i], &other, forward))
+		r = place_begin(txn, i, &place);
+		if (r == 0 && is_settled(place.item, &place.other, forward))
 			return 0;
-		r = place_open(txn, i, &place);
+		if (r == 0)
+			r = place_open(txn, &place);
 		if (r == 0)
 			r = forward ? forward_one(&place) : backward_one(&place);
 		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||

@@ -12,7 +12,7 @@ struct txn_item;
 /* Before it is decided: whatever goes into the base, into the store. */
 int txn_prepare(struct txn *txn, const struct apply_progress *progress, struct err *err);
 /* Where the store is apart: what was in the base, into it again. */
-int txn_reload(struct txn *txn, struct err *err);
+int txn_reload(struct txn *txn, const struct apply_progress *progress, struct err *err);
 int txn_drop_stores(struct txn *txn); /* those that are in the base's folders */
 int txn_make_stores(struct txn *txn, struct err *err);
 

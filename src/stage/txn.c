@@ -254,27 +254,33 @@ int txn_begin(struct stage *stage, bool is_discard, struct txn **ret, struct err
 
 /* A folder in the root can be exchanged by whoever owns the root. Only one that is ours
  * alone and has nothing but items in it is a store. */
-static bool is_store(int fd)
+static int check_store(int fd)
 {
 	_cleanup_(strv_release) struct strv names = {0};
 	struct stat st;
+	int r;
 
-	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077) ||
-	    dir_names(fd, &names) < 0)
-		return false;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	r = dir_names(fd, &names);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < names.len; i++) {
 		const char *name = names.items[i] + (names.items[i][0] == '.');
 
 		if (name[strspn(name, "0123456789")])
-			return false;
+			return -EPERM;
 	}
-	return lseek(fd, 0, SEEK_SET) == 0;
+	return lseek(fd, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
 int txn_open_store(const struct txn *txn, const struct txn_root *root)
 {
 	_cleanup_(fd_closep) int fd = -1;
 	char name[48];
+	int r;
 
 	if (!root->is_apart) {
 		fd = openat(txn->dir_fd, "store", DIR_FLAGS);
@@ -284,7 +290,8 @@ int txn_open_store(const struct txn *txn, const struct txn_root *root)
 	fd = openat(root->base_fd, name, DIR_FLAGS);
 	if (fd < 0)
 		return -errno;
-	return is_store(fd) ? take_fd(fd) : -EPERM;
+	r = check_store(fd);
+	return r < 0 ? r : take_fd(fd);
 }
 
 static bool is_needed(const struct txn *txn, size_t root)
@@ -311,6 +318,8 @@ static int open_root(struct txn *txn, size_t i, struct err *err)
 	if (r < 0)
 		return r;
 	r = stage_upper(txn->stage, (unsigned)i, &root->upper_fd, err);
+	if (r == -ENOENT)
+		err_sys(err, r, "open the layers of %s", root->path);
 	if (r < 0)
 		return r;
 	r = node_read(root->base_fd, "", &now);

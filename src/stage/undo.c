@@ -117,13 +117,15 @@ static void keep_repositories(struct txn *txn)
 }
 
 /* Which items can be taken back; children first, since they decide on folders. */
-static int judge(struct txn *txn, struct err *err)
+static int judge(struct txn *txn, const struct apply_progress *progress, struct err *err)
 {
 	for (size_t i = txn->n_items; i > 0; i--) {
 		struct txn_item *item = &txn->items[i - 1];
 		_cleanup_(node_release) struct node now = {0};
-		int r;
+		int r = apply_step(progress, txn->n_items - i, txn->n_items, item->path, err);
 
+		if (r < 0)
+			return r;
 		if (txn->is_discard || (item->action == TXN_NONE && item->staged.type != NODE_DIR))
 			continue;
 		r = look(txn, item, &now);
@@ -192,14 +194,14 @@ static int find_last(const char *state_dir, char id[32], struct err *err)
 			       "there is no apply or discard that could be taken back");
 }
 
-static int decide(struct txn *txn, struct err *err)
+static int decide(struct txn *txn, const struct apply_progress *progress, struct err *err)
 {
 	int r = txn_write_undo(txn, err);
 
 	if (r == 0)
 		r = txn_set_pending(txn, true, err);
 	if (r == 0)
-		r = txn_reload(txn, err);
+		r = txn_reload(txn, progress, err);
 	if (r == 0)
 		r = txn_write_stays(txn, err);
 	if (r == 0)
@@ -211,12 +213,13 @@ static int decide(struct txn *txn, struct err *err)
 	return r;
 }
 
-static int undo(struct txn *txn, struct apply_report *report, struct err *err)
+static int undo(struct txn *txn, const struct apply_progress *progress, struct apply_report *report,
+		struct err *err)
 {
 	struct err why = {0};
 	size_t n = 0;
 	bool back;
-	int r = judge(txn, err);
+	int r = judge(txn, progress, err);
 
 	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
 		const struct txn_item *item = &txn->items[i];
@@ -230,7 +233,7 @@ static int undo(struct txn *txn, struct apply_report *report, struct err *err)
 	if (r < 0 || n == 0)
 		return r;
 	keep_dirs(txn);
-	r = decide(txn, err);
+	r = decide(txn, progress, err);
 	if (r == 0)
 		r = txn_finish_undo(txn, &back, &why, err);
 	if (r == 0 && back) {
@@ -283,7 +286,6 @@ int stage_undo(const char *state_dir, const char *id, const struct apply_progres
 	char last[32] = "";
 	int r = 0;
 
-	(void)progress; /* renames only: it is quick */
 	if (!id) {
 		r = find_last(state_dir, last, err);
 		id = last;
@@ -297,7 +299,7 @@ int stage_undo(const char *state_dir, const char *id, const struct apply_progres
 	report = calloc(1, sizeof(*report));
 	if (!report)
 		return err_oom(err);
-	r = undo(txn, report, err);
+	r = undo(txn, progress, report, err);
 	if (r == 0)
 		*ret = take_ptr(report);
 	return r;

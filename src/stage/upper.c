@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "stage/access.h"
+#include "stage/closed.h"
 
 #define XATTR_OPAQUE   "user.overlay.opaque"
 #define XATTR_WHITEOUT "user.overlay.whiteout"
@@ -216,16 +217,26 @@ static int base_moved(struct walk *w, const char *path)
 	return err_set(w->err, ERR_SYSTEM, -EAGAIN, "%s changed while it was looked at", path);
 }
 
+/* A folder of the base that we may not list. */
+static int visit_closed(struct walk *w, const struct frame *frame)
+{
+	struct node node = {.type = NODE_DIR};
+	int r = closed_is_empty(w->base, frame->path);
+
+	if (r < 0 && r != -EACCES)
+		return err_sys(w->err, r, "list %s", frame->path);
+	return r == 1 ? 0 : tell_gone(w, frame, frame->path, &node, true);
+}
+
 static int visit_gone_dir(struct walk *w, const struct frame *frame)
 {
 	_cleanup_(fd_closep) int fd = path_open_nolink(w->base, frame->path, O_RDONLY | O_DIRECTORY,
 						       0);
-	struct node node = {.type = NODE_DIR};
 
 	if (is_replaced(fd))
 		return base_moved(w, frame->path);
 	if (fd == -EACCES)
-		return tell_gone(w, frame, frame->path, &node, true);
+		return visit_closed(w, frame);
 	if (fd < 0)
 		return err_sys(w->err, fd, "list %s", frame->path);
 	return visit_rest(w, frame, fd, NULL);
@@ -348,11 +359,8 @@ static int visit_dir(struct walk *w, const struct frame *frame)
 		r = visit_entry(w, frame, upper, (enum upper_mark)mark, base, names.items[i]);
 	if (r == 0 && frame->by && base >= 0)
 		r = visit_rest(w, frame, base, &names);
-	if (r == -EBADF) { /* searched, not listed */
-		struct node node = {.type = NODE_DIR};
-
-		return tell_gone(w, frame, frame->path, &node, true);
-	}
+	if (r == -EBADF) /* searched, not listed */
+		return visit_closed(w, frame);
 	return r;
 }
 

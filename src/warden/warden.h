@@ -19,9 +19,9 @@ struct warden_job {
 	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
 	const struct op *observed; /* a seccomp filter: entered by the command with a listener, and
 				    * by the warden without, once that has begun; NULL: none */
-	const char *scratch;             /* a folder that is to go with the supervisor; NULL */
-	int channel;                     /* to the supervisor; see protocol.h */
-	int terminal; /* becomes the controlling one of the command's session; or -1 */
+	const char *scratch;       /* a folder that is to go with the supervisor; NULL */
+	int channel;               /* to the supervisor; see protocol.h */
+	int terminal;              /* becomes the controlling one of the command's session; or -1 */
 };
 
 _Noreturn void warden_run(const struct warden_job *job);

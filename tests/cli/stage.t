@@ -416,6 +416,26 @@ def interrupted():
         ok(stopped > 0, f"interrupted {stopped} times")
         eq(box.pale("apply").status, 0, "afterwards it works")
         eq(len(os.listdir(box.path("d"))), 4000, "all is there")
+        undo_interrupted(box)
+
+
+def undo_interrupted(box):
+    after = tree(box.ws)
+    for i in range(40):
+        t = Terminal(box, "undo")
+        time.sleep(0.01 + i * 0.005)
+        os.kill(t.pid, signal.SIGINT)
+        status = t.end()
+        if status == 130:
+            ok(b"stopped: nothing was taken back" in t.seen, "Ctrl-C of an undo is said", t.seen)
+            eq(tree(box.ws) == after, True, "and all stays applied")
+            break
+        if status == 0:
+            box.pale("apply")
+    else:
+        ok(False, "an undo was interrupted")
+    eq(box.pale("undo").status, 0, "afterwards it works, too")
+    eq(os.path.exists(box.path("d")), False, "all is gone")
 
 
 def progress():

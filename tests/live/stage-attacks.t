@@ -325,6 +325,87 @@ def case_workspace_was_replaced(p):
     box.remove()
 
 
+def case_damaged_stage(p):
+    """A stage whose file lost its end is no stage that holds nothing."""
+    box = Box(p, 'damaged')
+    p.write(box.ws / 'a', 'one\n')
+    box.run('echo two >>a')
+    file = next(box.top.glob('state/pale/*/stages/default/stage'))
+    whole = file.read_bytes()
+    for left in (0, 1, whole.index(b'created'), whole.index(b'root'), whole.index(b'root') + 9, len(whole) - 1):
+        file.write_bytes(whole[:left])
+        r = box.verb('stages')
+        ok(b'broken' in r.out, p, f'stages: {left} bytes of it', r)
+        for verb in ('diff', 'apply'):
+            r = box.verb(verb)
+            ok(r.code != 0 and b'damaged' in r.err and b'rm -rf' in r.err, p, f'{verb}: {left} bytes of it', r)
+        r = p.sh('--staged', '--', 'true', cwd=box.ws, env=box.env)
+        ok(r.code == 125 and not r.booted and b'damaged' in r.err, p, f'run: {left} bytes of it', r)
+    file.unlink()
+    r = p.sh('--staged', '--', 'true', cwd=box.ws, env=box.env)
+    ok(r.code == 125 and b'damaged' in r.err, p, 'nor is one without it', r)
+    p.write(file, whole.decode(), 0o600)
+    r = box.verb('apply')
+    ok(r.code == 0 and (box.ws / 'a').read_text() == 'one\ntwo\n', p, 'twin: the whole one is applied', r)
+    box.remove()
+
+
+def case_half_made_stage(p):
+    """A run that is refused leaves a stage that the other verbs can read."""
+    if not has_strace(p):
+        return
+    box = Box(p, 'half')
+    r = p.run('strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsetxattr', '-e', 'inject=fsetxattr:error=EOPNOTSUPP:when=1',
+              p.pale_path, 'run', '--staged', '--', 'true', cwd=box.ws, env=box.env)
+    ok(r.code == 125 and b'cannot hold staged writes' in r.err, p, 'refused', r)
+    for verb in ('diff', 'apply', 'stages'):
+        r = box.verb(verb)
+        ok(r.code == 0, p, f'{verb} works', r)
+    box.run('echo one >a')
+    r = box.verb('apply')
+    ok(r.code == 0 and (box.ws / 'a').read_text() == 'one\n', p, 'and so does the next run', r)
+    box.remove()
+
+
+def case_closed_folder_of_the_host(p):
+    """What nobody can list is deleted only when there is nothing in it; and opened by nobody."""
+    box = Box(p, 'closed')
+    for name, text in (('empty', None), ('full', 'one\n')):
+        p.mkdir(box.ws / name)
+        if text:
+            p.write(box.ws / name / 'file', text)
+        (box.ws / name).chmod(0)
+    before = {n: (box.ws / n).stat().st_ctime_ns for n in ('empty', 'full')}
+    box.run('chmod 700 full && rm -r full && rmdir empty')
+    r = box.verb('diff', '--name-status')
+    ok(all((box.ws / n).stat().st_ctime_ns == t for n, t in before.items()), p, 'a diff leaves them as they are', r)
+    r = box.verb('apply')
+    if p.is_root:
+        ok(r.code == 0 and os.listdir(box.ws) == [], p, 'root deletes both', r)
+    else:
+        ok(os.listdir(box.ws) == ['full'] and (box.ws / 'full').stat().st_mode & 0o7777 == 0
+           and (box.ws / 'full').stat().st_ctime_ns == before['full'], p, 'the full one stays as it is', r)
+        ok(b'cannot be listed' in r.out + r.err, p, 'and is reported', r)
+    r = box.verb('undo')
+    ok(r.code == 0 and sorted(os.listdir(box.ws)) == ['empty', 'full'] and (box.ws / 'empty').stat().st_mode & 0o7777 == 0, p,
+       'undo brings back the other, closed', r)
+    box.remove()
+
+
+def case_removed_by_its_owner(p):
+    """The kernel's own folders are closed to everybody, until a run has ended."""
+    box = Box(p, 'owner')
+    box.run('echo one >a')
+    work = next(box.top.glob('state/pale/*/stages/default/roots/0/work/work'))
+    ok(work.is_dir() and (work / 'incompat/volatile').is_dir(), p, 'they are there')
+    r = p.host_sh('rm -rf ../state/pale', cwd=box.ws)
+    ok(r.code == 0 and not (box.top / 'state/pale').exists(), p, 'rm -rf of the state', r)
+    box.run('echo one >a')
+    ok(box.verb('apply').code == 0, p, 'twin: and it is made again')
+    box.remove()
+
+
 main(case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
      case_modes_on_a_terminal, case_moved_into_deleted_folder, case_folder_closed_before_undo, case_access_list,
-     case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced, uids=(1000,))
+     case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced,
+     case_damaged_stage, case_half_made_stage, case_closed_folder_of_the_host, case_removed_by_its_owner, uids=(1000,))

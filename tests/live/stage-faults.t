@@ -60,6 +60,8 @@ class Scene:
         p.mkdir(self.base / 'closed', 0o755)
         w('closed/file', 'file\n')
         (self.base / 'closed').chmod(0o555)
+        p.mkdir(self.base / 'void', 0)
+        p.mkdir(self.base / 'shut', 0)
         for d, _, files in os.walk(self.base):
             for n in [d] + [os.path.join(d, f) for f in files]:
                 os.utime(n, (1000, 1000), follow_symlinks=False)
@@ -87,6 +89,9 @@ class Scene:
         p.mkdir(self.upper / 'closed', 0o555)
         u('closed/file', 'other\n')
         p.mkdir(self.upper / 'empty', 0o700)
+        self.whiteout('void')
+        u('shut/new', 'new\n')
+        os.setxattr(self.upper / 'shut', 'user.overlay.opaque', b'y')
         if os.geteuid() == 0:
             for n in ('link', 'fifo'):
                 os.lchown(self.upper / n, p.owner, p.owner)
