@@ -166,6 +166,11 @@ static int start_warden(struct supervisor *s, struct err *err)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);
 	r = userns_serve(s->plan, s->warden, s->channel, err);
+	if (r == 0 && cgroup_is_passed(s->plan)) {
+		r = limiter_open(&s->limiter, s->plan, err);
+		if (r == 0)
+			r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
+	}
 	return r < 0 || !s->plan->staging ? r : serve_stage(s, err);
 }
 
@@ -449,7 +454,7 @@ static int open_parts(struct supervisor *s, const struct stdio *stdio, struct re
 		r = catch_signals(s, err);
 	if (r == 0 && s->plan->engine == ENGINE_BWRAP)
 		r = bwrap_prepare(s->plan, &s->streams.inner, &s->bwrap, err);
-	if (r == 0)
+	if (r == 0 && !cgroup_is_passed(s->plan))
 		r = limiter_open(&s->limiter, s->plan, err);
 	if (r == 0)
 		r = scratch_make(s->plan, &s->scratch, err);
