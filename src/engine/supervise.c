@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "engine/bwrap.h"
 #include "engine/contain.h"
@@ -34,8 +35,9 @@
 #include "warden/tree.h"
 
 enum {
-	GRACE_MS = 2000,  /* between SIGTERM and SIGKILL */
-	HANGUP_MS = 2000, /* for those inside to kill everybody */
+	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL, */
+	TREE_GRACE_MS = 1250, /* where killing is not the kernel's work, and takes time */
+	HANGUP_MS = 2000,     /* for those inside to kill everybody */
 	TREE_END_MS = 2000,
 };
 
@@ -321,7 +323,7 @@ static void on_signals(void *data, short revents)
 /* First ask, then insist. Who is late to ask, as in a flood, makes up for some of it. */
 static void end_run(struct supervisor *s, uint64_t due_ns)
 {
-	const uint64_t grace_ns = GRACE_MS * 1000000ull;
+	const uint64_t grace_ns = (child_owns_all(s) ? GRACE_MS : TREE_GRACE_MS) * 1000000ull;
 	uint64_t soonest = clock_mono_ns() + grace_ns / 2;
 
 	if (s->asked_to_end) {
@@ -391,6 +393,8 @@ static void on_end(void *data, short revents)
  * looked at before the end. */
 static void watch(struct supervisor *s)
 {
+	if (!child_owns_all(s))
+		be_quick();
 	streams_start(&s->streams, &s->loop, s->channel);
 	if (s->streams.terminal.like.mask)
 		loop_add(&s->loop, s->channel, POLLIN, on_report, s);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "warden/scratch.h"
 
@@ -17,6 +18,7 @@ _Noreturn static void await_hangup(int channel, const char *scratch)
 
 	/* A session of its own: the kernel shares out time by session, if it likes. */
 	(void)setsid();
+	be_quick();
 	sys_close_range(0, 2, 0);
 	while (poll(&fd, 1, -1) < 0 && errno == EINTR)
 		;
