@@ -137,6 +137,28 @@ static const struct {
 	{CALL(mknod), 1, -1}, {CALL(mknodat), 2, -1}, {CALL(open), 2, 1},      {CALL(openat), 3, 2},
 };
 
+/* What an observer is told: attempts to change something, or to reach somebody. */
+static const int watched[] = {
+	CALL(creat),    CALL(mkdir),     CALL(mkdirat),  CALL(rename),   CALL(renameat),
+	CALL(unlink),   CALL(unlinkat),  CALL(rmdir),    CALL(link),     CALL(renameat2),
+	CALL(linkat),   CALL(symlink),   CALL(mknod),    CALL(mknodat),  CALL(symlinkat),
+	CALL(truncate), CALL(chmod),     CALL(fchmodat), CALL(chown),    CALL(lchown),
+	CALL(fchownat), CALL(connect),
+};
+
+/* Further ones for a profile, which finds whatever was used or touched. */
+static const int watched_profile[] = {
+	CALL(execve),    CALL(execveat),     CALL(utime),    CALL(utimes),      CALL(futimesat),
+	CALL(utimensat), CALL(setxattr),      CALL(lsetxattr),  
+	CALL(removexattr), CALL(lremovexattr),
+};
+
+/* Told when it is about writing, or, for a profile, always. */
+static const struct {
+	int call;
+	unsigned flags_arg;
+} opens[] = {{CALL(open), 1}, {CALL(openat), 2}};
+
 static void die(const char *what, int r)
 {
 	fprintf(stderr, "seccomp-gen: %s: %s\n", what, strerror(-r));
@@ -177,7 +199,16 @@ static void refuse_namespaces(scmp_filter_ctx ctx)
 	refuse(ctx, CALL(clone3), ENOSYS, 0, NULL);
 }
 
-static void refuse_modes(scmp_filter_ctx ctx)
+static bool is_watched(int call)
+{
+	for (size_t i = 0; i < sizeof(watched) / sizeof(watched[0]); i++)
+		if (watched[i] == call)
+			return true;
+	return call == opens[0].call || call == opens[1].call;
+}
+
+/* TOLD: somebody is told of the watched ones whatever their mode is. */
+static void refuse_modes(scmp_filter_ctx ctx, bool told)
 {
 	static const uint64_t bits[] = {S_ISUID, S_ISGID};
 	/* O_TMPFILE is two bits; the one of its own is enough. */
@@ -192,6 +223,8 @@ static void refuse_modes(scmp_filter_ctx ctx)
 					   makes[k / 2], makes[k / 2]),
 			};
 
+			if (told && is_watched(with_mode[i].call))
+				continue;
 			if (with_mode[i].flags_arg >= 0)
 				refuse(ctx, with_mode[i].call, EPERM, 2, args);
 			else if (k < 2)
@@ -232,6 +265,32 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, IOPRIO_WHO_USER));
 }
 
+/* Who listens: nobody, or an observer. That is told of refusals, too, and answers what the
+ * plain filter would. */
+enum { PLAIN, OBSERVED, PROFILED, AUDIENCES };
+static const char *const audiences[] = {"filters", "observed_filters", "profiled_filters"};
+
+/* A call to tell of looks like a refusal up to the end: print() knows. */
+static void watch(scmp_filter_ctx ctx, unsigned audience)
+{
+	static const uint64_t writes[] = {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC,
+					  O_TMPFILE & ~O_DIRECTORY};
+
+	REFUSE_ALL(ctx, watched);
+	if (audience == PROFILED)
+		REFUSE_ALL(ctx, watched_profile);
+	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++)
+		for (size_t k = 0; k < sizeof(writes) / sizeof(writes[0]); k++) {
+			struct scmp_arg_cmp flag = SCMP_CMP64(
+				opens[i].flags_arg, SCMP_CMP_MASKED_EQ, writes[k], writes[k]);
+
+			if (audience == OBSERVED || k == 0)
+				refuse(ctx, opens[i].call, EPERM, audience == OBSERVED, &flag);
+		}
+	if (audience == PROFILED) /* a datagram to somebody: the address is no null pointer */
+		refuse(ctx, CALL(sendto), EPERM, 1, &SCMP_A4(SCMP_CMP_NE, 0));
+}
+
 /* -- The prologue ------------------------------------------------------ */
 
 #define LOAD(field)         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -239,7 +298,8 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 #define RETURN(what)        BPF_STMT(BPF_RET | BPF_K, (what))
 #define ERROR(error)        (SECCOMP_RET_ERRNO | ((error)&SECCOMP_RET_DATA))
 
-static const struct sock_filter prologue[] = {
+/* Ends with the number loaded, and with no jump beyond it. */
+static const struct sock_filter numbers[] = {
 	LOAD(arch),
 	IF(JEQ, NATIVE_ARCH, 1, 0),
 	RETURN(SECCOMP_RET_KILL_PROCESS),
@@ -253,8 +313,10 @@ static const struct sock_filter prologue[] = {
 	IF(JGT, NEWEST, 0, 1),
 #endif
 	RETURN(ERROR(ENOSYS)),
+};
 
-	/* personality: what programs ask for, and no weaker memory */
+/* what programs ask for, and no weaker memory */
+static const struct sock_filter personalities[] = {
 	IF(JEQ, __NR_personality, 0, 8),
 	LOAD(args[0]),
 	IF(JEQ, PER_LINUX, 5, 0),
@@ -306,7 +368,7 @@ static const struct sock_filter sockets_offline[] = {
 	RETURN(ERROR(EPERM)),
 };
 
-static scmp_filter_ctx compile(unsigned variant)
+static scmp_filter_ctx compile(unsigned variant, unsigned audience)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 
@@ -314,7 +376,9 @@ static scmp_filter_ctx compile(unsigned variant)
 		die("init", -ENOMEM);
 	REFUSE_ALL(ctx, refused);
 	refuse_terminal(ctx);
-	refuse_modes(ctx);
+	refuse_modes(ctx, audience != PLAIN);
+	if (audience != PLAIN)
+		watch(ctx, audience);
 	if (variant & VISIBLE || variant >= BARE)
 		refuse_other_pids(ctx);
 	if (variant >= BARE)
@@ -328,19 +392,23 @@ static scmp_filter_ctx compile(unsigned variant)
 	return ctx;
 }
 
-static void print(const struct sock_filter *code, size_t len)
+static void print(const struct sock_filter *code, size_t len, unsigned audience)
 {
-	for (size_t i = 0; i < len; i++)
-		printf("\t{0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf,
-		       code[i].k);
+	for (size_t i = 0; i < len; i++) {
+		uint32_t k = code[i].k;
+
+		if (audience != PLAIN && code[i].code == (BPF_RET | BPF_K) && k == ERROR(EPERM))
+			k = SECCOMP_RET_USER_NOTIF;
+		printf("\t{0x%02x, %u, %u, 0x%08x},\n", code[i].code, code[i].jt, code[i].jf, k);
+	}
 }
 
-#define PRINT(list) print(list, sizeof(list) / sizeof((list)[0]))
+#define PRINT(list, audience) print(list, sizeof(list) / sizeof((list)[0]), audience)
 
-static void print_variant(unsigned variant)
+static void print_variant(unsigned variant, unsigned audience)
 {
 	static struct sock_filter code[4096];
-	scmp_filter_ctx ctx = compile(variant);
+	scmp_filter_ctx ctx = compile(variant, audience);
 	FILE *file = tmpfile();
 	size_t len;
 	int r;
@@ -352,32 +420,55 @@ static void print_variant(unsigned variant)
 		die("export", r);
 	rewind(file);
 	len = fread(code, sizeof(code[0]), sizeof(code) / sizeof(code[0]), file);
-	printf("static const struct sock_filter filter_%u[] = {\n", variant);
-	PRINT(prologue);
+	printf("static const struct sock_filter %s_%u[] = {\n", audiences[audience], variant);
+	PRINT(numbers, audience);
+	PRINT(personalities, audience);
 	if (variant >= BARE)
-		PRINT(pairs_bare);
+		PRINT(pairs_bare, audience);
 	if (variant == BARE)
-		PRINT(sockets_bare);
+		PRINT(sockets_bare, audience);
 	else if (variant == BARE_OFFLINE)
-		PRINT(sockets_offline);
+		PRINT(sockets_offline, audience);
 	else
-		PRINT(sockets);
-	print(code, len);
+		PRINT(sockets, audience);
+	print(code, len, audience);
 	printf("};\n\n");
 	fclose(file);
 	seccomp_release(ctx);
 }
 
+static void print_table(unsigned audience)
+{
+	const char *name = audiences[audience];
+
+	printf("static const struct sock_fprog %s[] = {\n", name);
+	for (unsigned variant = 0; variant < VARIANTS; variant++)
+		printf("\t{sizeof(%s_%u) / sizeof(%s_%u[0]), (struct sock_filter *)%s_%u},\n",
+		       name, variant, name, variant, name, variant);
+	printf("};\n\n");
+}
+
+static void print_names(void)
+{
+	printf("static const char *const call_names[] = {\n");
+	for (int nr = 0; nr <= NEWEST; nr++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, nr);
+
+		if (name)
+			printf("\t[%d] = \"%s\",\n", nr, name);
+		free(name);
+	}
+	printf("};\n");
+}
+
 int main(void)
 {
 	printf("/* Made by tools/seccomp-gen.c. */\n#include <linux/filter.h>\n\n");
-	for (unsigned variant = 0; variant < VARIANTS; variant++)
-		print_variant(variant);
-	printf("static const struct sock_fprog filters[] = {\n");
-	for (unsigned variant = 0; variant < VARIANTS; variant++)
-		printf("\t{sizeof(filter_%u) / sizeof(filter_%u[0]), (struct sock_filter "
-		       "*)filter_%u},\n",
-		       variant, variant, variant);
-	printf("};\n");
+	for (unsigned audience = 0; audience < AUDIENCES; audience++) {
+		for (unsigned variant = 0; variant < VARIANTS; variant++)
+			print_variant(variant, audience);
+		print_table(audience);
+	}
+	print_names();
 	return 0;
 }

@@ -19,9 +19,10 @@
 #include "stage/record.h"
 #include "stage/stage.h"
 
-/* engine_run() will not return but start pale over. */
-static bool starts_over(const struct plan *plan)
+bool run_starts_over(const struct run *run)
 {
+	const struct plan *plan = run->plan;
+
 	return plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0];
 }
 
@@ -29,7 +30,7 @@ bool run_is_staged(const struct run *run)
 {
 	const struct plan *plan = run->plan;
 
-	for (size_t i = 0; i < plan->ops_len && !starts_over(plan); i++)
+	for (size_t i = 0; i < plan->ops_len && !run_starts_over(run); i++)
 		if (plan->ops[i].kind == OP_STAGED)
 			return true;
 	return false;

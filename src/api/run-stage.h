@@ -9,6 +9,8 @@ struct run;
 /* An apply or discard that was interrupted is ended first: run->recovered says what
  * became of it. */
 int run_recover(struct run *run, struct err *err);
+/* engine_run() will not return but start pale over, inside of a scope. */
+bool run_starts_over(const struct run *run);
 /* Is there something to stage, and is this the process that will do it? */
 bool run_is_staged(const struct run *run);
 /* Open the stage, take its lock, decide what is mounted and what is joined;

@@ -7,6 +7,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "api/run-history.h"
+#include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
 #include "base/cleanup.h"
@@ -267,42 +269,58 @@ static int plan_again(struct run *run, bool without, struct err *err)
 
 static int attempt(struct run *run, const struct run_request *request, struct err *err)
 {
+	struct stdio stdio = request->stdio;
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
 			    run->plan->gid, err);
 
+	stdio.kept = run->history.output;
 	if (r < 0 || !run_is_staged(run))
-		return r < 0 ? r : local_run(run->plan, &request->stdio, &run->result, err);
+		return r < 0 ? r
+			     : local_run(run->plan, &stdio, request->profile, &run->result, err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
-		r = local_run(run->plan, &request->stdio, &run->result, err);
+		r = local_run(run->plan, &stdio, request->profile, &run->result, err);
 	(void)run_stage_end(run, r == 0, &run->staged.err);
 	return r;
 }
 
-/* The user's state must be there when the plan is made, so that it is hidden. */
+/* The user's state must be there when the plan is made, so that it is hidden. A stage
+ * needs it; the history can do without. */
 static int make_state(struct run *run, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = -ENOENT;
+	struct run_history *history = &run->history;
+	bool staged = run_is_staged(run);
+	struct err failed = {0};
 
-	if (!run_is_staged(run))
+	if (!staged && !run_history_is_on(run))
 		return 0;
-	fd = state_dir_open(&run->context.workspace, false, err);
-	if (fd != -ENOENT)
-		return fd < 0 ? fd : 0;
-	fd = state_dir_open(&run->context.workspace, true, err);
-	return fd < 0 ? fd : plan_again(run, false, err);
+	history->state = state_dir_open(&run->context.workspace, false, &failed);
+	if (history->state >= 0)
+		return 0;
+	if (history->state == -ENOENT)
+		history->state = staged ? state_dir_open(&run->context.workspace, true, &failed)
+					: run_history_make(run, &failed);
+	if (history->state >= 0)
+		return plan_again(run, false, err);
+	if (!staged) {
+		history->err = failed;
+		return 0;
+	}
+	*err = failed;
+	return history->state;
 }
 
-int run_execute(struct run *run, const struct run_request *request, struct err *err)
+static int execute(struct run *run, const struct run_request *request, struct err *err)
 {
 	struct err why;
 	int r = run_recover(run, err);
 
 	if (r == 0)
 		r = make_state(run, err);
-	if (r == 0)
-		r = attempt(run, request, err);
-
+	if (r < 0)
+		return r;
+	run_history_begin(run);
+	r = attempt(run, request, err);
 	if (r < 0 && err->code == ERR_NO_IDMAP && !run->no_idmap) {
 		run->no_idmap = true;
 		r = plan_again(run, false, err);
@@ -319,8 +337,22 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 	return r < 0 && run_error_status(err) == EXIT_NOT_RUN ? no_rung(&why, r, err) : r;
 }
 
+int run_execute(struct run *run, const struct run_request *request, struct err *err)
+{
+	int r = execute(run, request, err);
+
+	run_explain_refused(run);
+	return r;
+}
+
 void run_release(struct run *run)
 {
+	if (run->history.state > 0)
+		fd_close(run->history.state);
+	if (run->history.living > 0)
+		fd_close(run->history.living);
+	if (run->history.output > 0)
+		fd_close(run->history.output);
 	stage_free(run->stage);
 	plan_free(run->plan);
 	events_release(&run->result.events);
@@ -339,7 +371,7 @@ int run_error_status(const struct err *err)
 	return err->code == ERR_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE : EXIT_NOT_RUN;
 }
 
-static enum outcome error_outcome(const struct err *err)
+enum outcome run_error_outcome(const struct err *err)
 {
 	return err->code == ERR_POLICY || err->code == ERR_TRUST || err->code == ERR_UNSUPPORTED ||
 			       err->code == ERR_NO_NAMESPACES
@@ -379,7 +411,7 @@ static void result_json(const struct result *result, struct json *json)
 
 static void error_json(const struct err *err, struct json *json)
 {
-	json_add_string(json, "outcome", outcome_name(error_outcome(err)));
+	json_add_string(json, "outcome", outcome_name(run_error_outcome(err)));
 	json_add_null(json, "exit_code");
 	json_add_null(json, "signal");
 	json_begin_object(json, "error");
@@ -426,5 +458,6 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	events_json(&run->result.events, json);
 	violations_json(&run->result.violations, json);
 	stage_json(run, json);
+	run_history_json(run, json);
 	json_end_object(json);
 }

@@ -16,6 +16,7 @@
 #include "stage/apply.h"
 
 struct json;
+struct profile;
 struct stage;
 
 struct run {
@@ -35,6 +36,13 @@ struct run {
 	struct staging staging;
 	unsigned stage_roots[STAGING_MAX]; /* their numbers there, for each of staging's */
 	dev_t base_devs[STAGING_MAX];      /* what they are laid over */
+	struct run_history {
+		int state;      /* its folder; 0: not open, below: it cannot be */
+		int living;     /* held while the run goes on */
+		int output;     /* a copy of the command's goes here; 0: nowhere */
+		bool stored;    /* something was */
+		struct err err; /* why not all of it */
+	} history;
 	struct run_staged {
 		bool is_known;
 		uint64_t changes; /* in the whole stage */
@@ -47,7 +55,8 @@ struct run_request {
 	const char *name;      /* a registered command, or NULL */
 	char *const *args;     /* its further arguments, or the command itself; ends in NULL */
 	struct ask ask;
-	struct stdio stdio; /* the command's: 0, 1 and 2 as a rule */
+	struct stdio stdio;      /* the command's: 0, 1 and 2 as a rule */
+	struct profile *profile; /* filled by a run whose ask says so; or NULL */
 };
 
 /* Everything up to the plan; nothing is executed. RUN is zeroed by the caller
@@ -63,5 +72,6 @@ void run_release(struct run *run);
 
 /* The result as one JSON object; ERR when it could not be run. */
 void run_json(const struct run *run, const struct err *err, struct json *json);
+enum outcome run_error_outcome(const struct err *err);
 /* 125, 126 or 127, from what went wrong. */
 int run_error_status(const struct err *err);

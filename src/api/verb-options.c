@@ -21,6 +21,7 @@ static const struct opt run_opts[] = {
 	{"direct", 0, NULL, "write to the workspace directly", OPT_DIRECT, NULL},
 	{"stage", 0, "NAME", "stage them in this one, not in the workspace's current stage",
 	 OPT_STAGE, NULL},
+	{"no-observe", 0, NULL, "do not watch what the command attempts", OPT_NO_OBSERVE, NULL},
 	{"explain", 0, NULL, "print the plan and execute nothing", OPT_EXPLAIN, NULL},
 	{"json", 'j', NULL, "print the result as JSON; the command's output goes to standard error",
 	 OPT_JSON, NULL},
@@ -31,6 +32,8 @@ static const struct opt run_opts[] = {
 	{"spec-fd", 0, "N", "the same, read from descriptor N", OPT_SPEC_FD, FOR_PROGRAMS},
 	{"result-fd", 0, "N", "write the result as JSON to descriptor N; a hang-up ends the run",
 	 OPT_RESULT_FD, FOR_PROGRAMS},
+	{"profile-fd", 0, "N", "write what the command used as JSON to descriptor N",
+	 OPT_PROFILE_FD, FOR_PROGRAMS},
 };
 
 struct opt_table options_run(void)

@@ -14,6 +14,9 @@ struct opt_table options_config_show(void);
 struct opt_table options_trust(void);
 struct opt_table options_status(void);
 struct opt_table options_init(void);
+/* verb-options-explain.c */
+struct opt_table options_events_annotate(void);
+struct opt_table options_allow(void);
 /* verb-options-stage.c */
 struct opt_table options_diff(void);
 struct opt_table options_review(void);
@@ -21,3 +24,15 @@ struct opt_table options_apply(void);
 struct opt_table options_discard(void);
 struct opt_table options_undo(void);
 struct opt_table options_stages_rm(void);
+/* verb-options-history.c */
+struct opt_table options_runs_list(void);
+struct opt_table options_runs_prune(void);
+struct opt_table options_show(void);
+struct opt_table options_events_list(void);
+/* verb-options-lanes.c */
+struct opt_table options_check(void);
+struct opt_table options_sandbox_inspect(void);
+/* verb-options-learn.c */
+struct opt_table options_sandbox_profile(void);
+struct opt_table options_sandbox_suggest(void);
+struct opt_table options_sandbox_tighten(void);

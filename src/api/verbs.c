@@ -49,6 +49,27 @@ const struct verb verbs[VERB_COUNT_] = {
 			.options = options_run,
 			.on_run_path = true,
 		},
+	[VERB_CHECK] =
+		{
+			.name = "check",
+			.group = GROUP_RUN,
+			.operands = "[NAME…]",
+			.max = VERB_ANY,
+			.summary = "run several registered commands at once",
+			.details =
+				"Without a NAME, those that [lanes] check lists, else all. As many run at\n"
+				"once as [lanes] max_parallel says, over all checks of this workspace;\n"
+				"the others wait, and more than [lanes] queue_capacity are refused. What\n"
+				"a command prints is shown when it failed.\n"
+				"\n"
+				"The exit status is that of the worst: first what pale could not run\n"
+				"(125, 127, 126), then timeouts (124), then signals and limits (128+N),\n"
+				"then the highest of the others. 125 also when nothing was run at all.",
+			.examples = "pale check\n"
+				    "pale check lint test --fail-fast\n"
+				    "pale check --jobs 2 --junit report.xml",
+			.options = options_check,
+		},
 	[VERB_COMMANDS_LIST] =
 		{
 			.name = "commands list",
@@ -214,7 +235,56 @@ const struct verb verbs[VERB_COUNT_] = {
 			.max = 1,
 			.summary = "show one sandbox, value by value",
 			.details = "A registered command comes before a preset of the same name.",
-			.options = options_data,
+			.options = options_sandbox_inspect,
+		},
+	[VERB_SANDBOX_PROFILE] =
+		{
+			.name = "sandbox profile",
+			.group = GROUP_POLICY,
+			.operands = "(NAME | -- CMD [ARGS…])",
+			.min = 1,
+			.max = VERB_ANY,
+			.summary = "run a command once and show what it uses",
+			.details =
+				"It runs in its own sandbox, with all of its writes in a stage that is\n"
+				"thrown away: nothing stays, and nothing is open that is not open to it\n"
+				"anyway. What it read, wrote, executed and connected to is printed, and\n"
+				"kept for `pale sandbox suggest`. Its output goes to standard error.\n"
+				"\n"
+				"Exits with 0 when the command succeeded, else with 1.",
+			.examples = "pale sandbox profile test\n"
+				    "pale sandbox profile --read /srv/data import\n"
+				    "pale sandbox profile -- make -j4",
+			.options = options_sandbox_profile,
+		},
+	[VERB_SANDBOX_SUGGEST] =
+		{
+			.name = "sandbox suggest",
+			.group = GROUP_POLICY,
+			.operands = "NAME",
+			.min = 1,
+			.max = 1,
+			.summary = "make a sandbox from what a command uses",
+			.details =
+				"From its profile, which is made first where there is none, and from its\n"
+				"history. The command is run once more under the suggestion, again with\n"
+				"nothing kept; one that does not let it work is not offered. Nothing is\n"
+				"opened that was closed to the profiled run, but for caches, which are\n"
+				"folders of the project's own.",
+			.options = options_sandbox_suggest,
+		},
+	[VERB_SANDBOX_TIGHTEN] =
+		{
+			.name = "sandbox tighten",
+			.group = GROUP_POLICY,
+			.operands = "(NAME… | --all)",
+			.max = VERB_ANY,
+			.summary = "narrow the limits of commands to what they used",
+			.details =
+				"After three successful runs: twice the peak of memory and CPU time,\n"
+				"three times the longest duration, at least 64m, 5s and 10s. No limit\n"
+				"becomes looser. pale.toml is changed, the rest of it stays as it is.",
+			.options = options_sandbox_tighten,
 		},
 	[VERB_CONFIG_SHOW] =
 		{
@@ -256,6 +326,103 @@ const struct verb verbs[VERB_COUNT_] = {
 				"values are shown, and your answer holds for exactly these: a change to\n"
 				"one of them asks again.",
 			.options = options_trust,
+		},
+	[VERB_ALLOW] =
+		{
+			.name = "allow",
+			.group = GROUP_POLICY,
+			.operands = "[RUN] [N]",
+			.max = 2,
+			.summary = "write the rule that a refused attempt needed",
+			.details =
+				"The smallest rule under which number N of `pale why RUN` would have\n"
+				"passed, in the sandbox of the command that was run. Shows first what\n"
+				"is written and what it opens, and asks. Credentials, a whole home and\n"
+				"pale's own files are never opened this way, and ceilings hold.\n"
+				"\n"
+				"Without RUN it is about the last run; without N there must be one\n"
+				"number only.",
+			.examples = "pale allow --project\n"
+				    "pale allow 2 --project --dry-run",
+			.options = options_allow,
+		},
+	[VERB_WHY] =
+		{
+			.name = "why",
+			.group = GROUP_HISTORY,
+			.operands = "[RUN]",
+			.max = 1,
+			.summary = "say what a run was refused, and what would allow it",
+			.details =
+				"RUN is an id, or the beginning of one; without it, the last run. What\n"
+				"was refused is what the kernel saw, the likeliest reason first; each\n"
+				"has a number for `pale allow`.",
+			.options = options_data,
+		},
+	[VERB_RUNS_LIST] =
+		{
+			.name = "runs list",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "list what was run here, the newest first",
+			.details =
+				"Every run of the workspace is remembered: the command's name, how it\n"
+				"ended, what it used, what was refused. Its arguments are not, unless\n"
+				"[history] store_argv is set, nor is anything that it was given or said.",
+			.examples = "pale runs\n"
+				    "pale runs --command test --outcome failed --since 2d\n"
+				    "pale runs -n 0 --json",
+			.options = options_runs_list,
+		},
+	[VERB_RUNS_PRUNE] =
+		{
+			.name = "runs prune",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "forget runs that are older than a given time",
+			.details =
+				"Their events and kept output go with them. Nothing else removes\n"
+				"runs from the history.",
+			.examples = "pale runs prune --older-than 30d --dry-run",
+			.options = options_runs_prune,
+		},
+	[VERB_SHOW] =
+		{
+			.name = "show",
+			.group = GROUP_HISTORY,
+			.operands = "RUN",
+			.min = 1,
+			.max = 1,
+			.summary = "show one run: how it ended, what was refused",
+			.details =
+				"RUN is an id as pale runs lists them, the beginning of one, or `last`.",
+			.examples = "pale show last\n"
+				    "pale show last --output",
+			.options = options_show,
+		},
+	[VERB_EVENTS_LIST] =
+		{
+			.name = "events list",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "list what happened: starts, ends, refusals, applies",
+			.examples = "pale events --kind sandbox.denied --since 1h\n"
+				    "pale events --run last\n"
+				    "pale events --follow --json",
+			.options = options_events_list,
+		},
+	[VERB_EVENTS_ANNOTATE] =
+		{
+			.name = "events annotate",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "let annotators look at events that they have not seen",
+			.details =
+				"Annotators are programs in the folder annotators beside your own\n"
+				"pale.toml, never of a workspace. Those that are eager have looked before;\n"
+				"one that failed is asked again.",
+			.examples = "pale events annotate --run last",
+			.options = options_events_annotate,
 		},
 	[VERB_STATUS] =
 		{

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* local - the backend that is this machine. */
 #pragma once
+#include <stdint.h>
+#include <sys/types.h>
 
 struct err;
 struct plan;
+struct profile;
 struct result;
 struct stdio;
 
-/* As engine_run(). */
-int local_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
-	      struct err *err);
+/* As engine_run(), with an observer if the plan has one: ret->violations. PROFILE: what an
+ * observer of all uses fills; or NULL. */
+int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
+	      struct result *ret, struct err *err);
 /* As engine_try() and engine_find_bwrap(). */
 int local_try(const struct plan *plan, struct err *err);
 const char *local_find_bwrap(struct err *err);
+/* The memory that the processes of a run use now, PID being that of its `pale`; UINT64_MAX: unknown. */
+uint64_t local_memory(pid_t pid);

@@ -79,6 +79,27 @@ bool json_slice_init(struct json_slice *ret, const char *text, size_t len)
 	return take_value(text, len, &at, ret);
 }
 
+/* Past the opening bracket, or the comma before the next one. */
+static bool begin_next(struct json_slice group, char bracket, size_t *at)
+{
+	if (group.len == 0 || group.text[0] != bracket)
+		return false;
+	if (*at > 0 && (*at >= group.len || group.text[*at] != ','))
+		return false;
+	++*at;
+	return true;
+}
+
+bool json_next_item(struct json_slice array, size_t *cursor, struct json_slice *ret_value)
+{
+	size_t at = *cursor;
+
+	if (!begin_next(array, '[', &at) || !take_value(array.text, array.len, &at, ret_value))
+		return false;
+	*cursor = at;
+	return true;
+}
+
 bool json_next(struct json_slice object, size_t *cursor, struct json_slice *ret_key,
 	       struct json_slice *ret_value)
 {
@@ -86,13 +107,7 @@ bool json_next(struct json_slice object, size_t *cursor, struct json_slice *ret_
 	size_t len = object.len, at = *cursor;
 	struct json_slice key, value;
 
-	if (len == 0 || text[0] != '{')
-		return false;
-	if (at == 0)
-		at = 1;
-	else if (at < len && text[at] == ',')
-		at++;
-	else
+	if (!begin_next(object, '{', &at))
 		return false;
 	if (!take_value(text, len, &at, &key) || key.text[0] != '"' || at >= len || text[at] != ':')
 		return false;

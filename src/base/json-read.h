@@ -22,6 +22,8 @@ bool json_slice_init(struct json_slice *ret, const char *text, size_t len);
 /* The next member of OBJECT; *CURSOR starts as 0. False: no more, or no object. */
 bool json_next(struct json_slice object, size_t *cursor, struct json_slice *ret_key,
 	       struct json_slice *ret_value);
+/* The next item of ARRAY, likewise. */
+bool json_next_item(struct json_slice array, size_t *cursor, struct json_slice *ret_value);
 /* The member KEY, which is plain ASCII. */
 bool json_get(struct json_slice object, const char *key, struct json_slice *ret_value);
 bool json_is_null(struct json_slice value);

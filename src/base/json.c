@@ -163,12 +163,24 @@ void json_add_null(struct json *j, const char *key)
 	put(j, "null");
 }
 
+void json_add_raw(struct json *j, const char *key, const char *text)
+{
+	begin_value(j, key);
+	put(j, text ? text : "null");
+}
+
 void json_add_strv(struct json *j, const char *key, const struct strv *values)
 {
 	json_begin_array(j, key);
 	for (size_t i = 0; i < values->len; i++)
 		json_add_string(j, NULL, values->items[i]);
 	json_end_array(j);
+}
+
+void json_add_raw_bytes(struct json *j, const char *key, const char *text, size_t len)
+{
+	begin_value(j, key);
+	put_bytes(j, text, len);
 }
 
 int json_finish(struct json *j)

@@ -8,6 +8,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct str;
@@ -30,5 +31,8 @@ void json_add_uint(struct json *j, const char *key, uint64_t value);
 void json_add_int(struct json *j, const char *key, int64_t value);
 void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);
+/* TEXT is JSON already, and one line; NULL: null. */
+void json_add_raw(struct json *j, const char *key, const char *text);
+void json_add_raw_bytes(struct json *j, const char *key, const char *text, size_t len);
 void json_add_strv(struct json *j, const char *key, const struct strv *values);
 int json_finish(struct json *j); /* 0 or -ENOMEM; BUG when something is still open */

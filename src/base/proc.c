@@ -132,6 +132,8 @@ static int spawn(const struct child *child, const struct pipes *io, pid_t *ret_p
 		r = add_fd(&actions, io->output, STDOUT_FILENO, O_WRONLY);
 	if (r == 0)
 		r = add_fd(&actions, -1, STDERR_FILENO, O_WRONLY);
+	if (r == 0 && child->cwd)
+		r = -posix_spawn_file_actions_addchdir_np(&actions, child->cwd);
 	if (r == 0)
 		r = set_attributes(&attr);
 	if (r == 0)
@@ -231,7 +233,7 @@ static int run_started(struct child *child, pid_t pid, int fd, struct str *out)
 
 	r = pidfd < 0 ? pidfd : attend(child, pidfd, fd, out);
 	/* Not reaped yet, so neither number can have been given away. */
-	if (r < 0)
+	if (r < 0 || child->alone)
 		kill(-pid, SIGKILL);
 	waited = wait_for(pid, &child->status);
 	if (r == 0)

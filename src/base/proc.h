@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* proc - child processes by argv, never through a shell. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct err;
@@ -11,6 +12,8 @@ struct child {
 	char *const *argv;
 	char *const *envp;   /* NULL: an empty environment */
 	const char *input;   /* text for stdin; NULL: /dev/null */
+	const char *cwd;     /* NULL: the caller's */
+	bool alone;          /* what is left of its process group at its end is killed */
 	unsigned timeout_ms; /* 0: none; past it SIGKILL and -ETIMEDOUT */
 	size_t max_output;   /* stdout past it is dropped; 0: stdout is /dev/null */
 	int status;          /* result: as waitpid(2) */

@@ -275,3 +275,15 @@ const char *str_nearest(const char *word, const char *const *candidates, size_t 
 	}
 	return best;
 }
+
+bool str_is_utf8(const char *text, size_t len)
+{
+	uint32_t c;
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = str_utf8_next(text + i, len - i, &c);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}

@@ -34,9 +34,14 @@ char *str_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /*
 /* The length of the well-formed UTF-8 character that TEXT begins with, or 0. */
 size_t str_utf8_next(const char *text, size_t len, uint32_t *ret_char);
 
+bool str_is_utf8(const char *text, size_t len);
+
 /* Append TEXT so that a terminal shows it as it is: control bytes, invalid
  * UTF-8 and bidirectional overrides become \xNN or \u{N}. */
 int str_append_escaped(struct str *s, const char *text, size_t len);
+/* Append TEXT as one word of a shell, in quotes only where it needs them: '…', or
+ * $'…' when a terminal could not show it. A leading ~/ is left to the shell. */
+int str_append_word(struct str *s, const char *text);
 
 /* The item of CANDIDATES nearest to WORD by edit distance, or NULL when none
  * is near enough to be what was meant. */

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/deed.h"
 #include "cli/diff.h"
 
 static const char *outcome_name(enum apply_outcome outcome)
@@ -157,12 +158,27 @@ static int print_json(const struct staged *staged, const struct apply_report *re
 	return emit_json(&json);
 }
 
+static void remember(const struct staged *staged, const struct apply_report *report,
+		     enum apply_deed deed)
+{
+	static const char *const kinds[] = {
+		[DEED_APPLY] = "apply.done",
+		[DEED_DISCARD] = "stage.discard",
+		[DEED_UNDO] = "apply.undo",
+	};
+
+	if (*report->id && report->n_done > 0)
+		deed_remember(&staged->workspace, &staged->user, kinds[deed], report->id,
+			      staged->stage ? staged->stage->name : NULL, report->n_done);
+}
+
 int apply_report_print(const struct staged *staged, const struct apply_report *report,
 		       enum apply_deed deed, bool json)
 {
 	_cleanup_(str_release) struct str out = {0};
 	int r;
 
+	remember(staged, report, deed);
 	if (json)
 		r = print_json(staged, report);
 	else

@@ -23,6 +23,7 @@ enum operand verb_operand(enum verb_id id)
 {
 	switch ((int)id) {
 	case VERB_RUN:
+	case VERB_CHECK:
 	case VERB_COMMANDS_SHOW:
 	case VERB_COMMANDS_UNREGISTER:
 		return OPERAND_COMMAND;

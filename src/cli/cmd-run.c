@@ -6,17 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/run-history.h"
 #include "api/run.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/file.h"
-#include "base/path.h"
 #include "base/size.h"
 #include "cli/common.h"
 #include "config/load.h"
+#include "observe/profile.h"
 #include "stage/stage.h"
 
 enum { SHELLS_MAX = 65536 };
@@ -26,11 +25,12 @@ struct run_args {
 	struct run_request request;
 	bool json;
 	bool explain;
-	const char *result;                   /* FILE, or NULL */
-	int result_dir;                       /* its folder, opened before anything runs */
-	const char *spec_fd, *result_fd_text; /* as given */
-	struct str spec;                      /* what --spec-fd held */
-	int result_fd;
+	const char *result; /* FILE, or NULL */
+	struct outfile result_file;
+	const char *spec_fd, *result_fd_text, *profile_fd_text; /* as given */
+	struct str spec;                                        /* what --spec-fd held */
+	int result_fd, profile_fd;
+	struct profile profile;
 };
 
 static void run_args_release(struct run_args *args)
@@ -38,8 +38,10 @@ static void run_args_release(struct run_args *args)
 	free(args->request.ask.items);
 	strv_release(&args->request.ask.env_set);
 	strv_release(&args->request.ask.allow_degraded);
-	fd_close(args->result_dir);
+	outfile_close(&args->result_file);
 	fd_close(args->result_fd);
+	fd_close(args->profile_fd);
+	profile_release(&args->profile);
 	str_release(&args->spec);
 }
 
@@ -107,6 +109,13 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	case OPT_RESULT_FD:
 		args->result_fd_text = value;
 		return 0;
+	case OPT_PROFILE_FD:
+		args->profile_fd_text = value;
+		ask->profile = true;
+		return 0;
+	case OPT_NO_OBSERVE:
+		ask->no_observe = true;
+		return 0;
 	default:
 		BUG("an option of run that nobody handles");
 	}
@@ -165,31 +174,6 @@ static int set_command(struct run_args *args, const struct opt_args *operands, s
 	return 0;
 }
 
-/* Ahead of the run, so that the command cannot swap the folder for another. */
-static int open_result_dir(struct run_args *args, struct err *err)
-{
-	const char *slash;
-	_cleanup_(freep) char *dir = NULL;
-
-	if (!args->result)
-		return 0;
-	slash = strrchr(args->result, '/');
-	dir = slash ? strndup(args->result, (size_t)(slash - args->result) + 1) : strdup(".");
-	if (!dir)
-		return err_oom(err);
-	/* A relative name may lie in the workspace, where links are anybody's. */
-	args->result_dir = dir[0] == '/'
-				   ? fd_open(dir, O_RDONLY | O_DIRECTORY)
-				   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
-	if (args->result_dir < 0)
-		return err_sys(err, dir[0] == '/' ? -errno : args->result_dir,
-			       "--result: cannot open %s", dir);
-	args->result += slash ? slash - args->result + 1 : 0;
-	if (!*args->result)
-		return err_set(err, ERR_USAGE, -EISDIR, "--result: %s is a folder", dir);
-	return 0;
-}
-
 /* What --spec, --spec-fd and --result-fd name. */
 static int take_descriptors(struct run_args *args, struct err *err)
 {
@@ -201,15 +185,21 @@ static int take_descriptors(struct run_args *args, struct err *err)
 		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
 	if (r == 0 && args->spec_fd)
 		r = fd_take("--spec-fd", args->spec_fd, &spec_fd, err);
-	if (r == 0 && spec_fd >= 0 && spec_fd == args->result_fd)
-		r = err_set(err, ERR_USAGE, -EINVAL, "--spec-fd and --result-fd are the same");
+	if (r == 0 && args->profile_fd_text)
+		r = fd_take("--profile-fd", args->profile_fd_text, &args->profile_fd, err);
+	if (r == 0 && spec_fd >= 0 && (spec_fd == args->result_fd || spec_fd == args->profile_fd))
+		r = err_set(err, ERR_USAGE, -EINVAL, "--spec-fd and --%s-fd are the same",
+			    spec_fd == args->result_fd ? "result" : "profile");
+	if (r == 0 && args->profile_fd >= 0 && args->profile_fd == args->result_fd)
+		r = err_set(err, ERR_USAGE, -EINVAL, "--profile-fd and --result-fd are the same");
 	if (r < 0)
 		return r;
+	args->request.profile = args->profile_fd >= 0 ? &args->profile : NULL;
 	if ((ask->spec != NULL) + (ask->preset != NULL) + (spec_fd >= 0) > 1)
 		return err_set(err, ERR_USAGE, -EINVAL,
 			       "--preset, --spec and --spec-fd exclude each other");
 	if (args->result_fd >= 0)
-		fds_close_others(args->result_fd, spec_fd);
+		fds_close_others((const int[]){args->result_fd, spec_fd, args->profile_fd}, 3);
 	args->request.stdio.lifeline = args->result_fd >= 0 ? args->result_fd : 0;
 	if (spec_fd < 0)
 		return 0;
@@ -247,8 +237,8 @@ static int prepare(struct run *run, struct run_args *args, struct err *err)
 	if (r == 0)
 		r = take_descriptors(args, err);
 
-	if (r == 0)
-		r = open_result_dir(args, err);
+	if (r == 0 && args->result)
+		r = outfile_open("--result", args->result, &args->result_file, err);
 	return r < 0 ? r : run_prepare(run, &args->request, err);
 }
 
@@ -276,9 +266,9 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 	_cleanup_(str_release) struct str text = {0};
 	struct json json = {.out = &text};
 	struct err err;
-	int status = 0, r;
+	int status = 0;
 
-	if (!is_quiet(args) && args->result_dir < 0)
+	if (!is_quiet(args) && args->result_file.dir < 0)
 		return 0;
 	run_json(run, failed, &json);
 	if (json_finish(&json) < 0 || str_append_char(&text, '\n') < 0)
@@ -287,18 +277,29 @@ static int deliver(const struct run *run, const struct err *failed, const struct
 		status = emit(&text);
 	if (args->result_fd >= 0)
 		status |= hand_back(&text, args);
-	if (args->result_dir >= 0) {
-		mode_t mask = umask(0);
-
-		umask(mask);
-		r = file_replace(args->result_dir, args->result, text.data, text.len, 0666 & ~mask,
-				 &err);
-		if (r < 0) {
-			err_wrap(&err, r, "--result");
-			status = report(&err);
-		}
-	}
+	if (args->result_file.dir >= 0 && outfile_write(&args->result_file, &text, &err) < 0)
+		status = report(&err);
 	return status;
+}
+
+/* To --profile-fd. */
+static int deliver_profile(const struct run_args *args)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct json json = {.out = &text};
+	struct err err;
+	int r;
+
+	if (args->profile_fd < 0)
+		return 0;
+	profile_json(&args->profile, NULL, &json);
+	if (json_finish(&json) < 0 || str_append_char(&text, '\n') < 0)
+		return report_oom();
+	r = fd_write_all(args->profile_fd, text.data, text.len);
+	if (r == 0)
+		return 0;
+	err_sys(&err, r, "--profile-fd");
+	return report(&err);
 }
 
 static int explain(const struct run *run, const struct run_args *args)
@@ -421,26 +422,45 @@ static void report_stage(const struct run *run)
 			current ? "" : " --stage ", current ? "" : run->plan->stage);
 }
 
-static int finish(const struct run *run, const struct run_args *args)
+/* That it ran, how it ended: somebody may look for it later. */
+static void report_history(const struct run *run)
+{
+	struct err err = run->history.err;
+
+	if (!err.message[0])
+		return;
+	err_wrap(&err, 0, "this run could not be written to the history");
+	report(&err);
+}
+
+static int finish(struct run *run, const struct run_args *args)
 {
 	int status = result_status(&run->result);
 
+	run_history_end(run, NULL);
 	if (!is_quiet(args)) {
 		explain_end(run);
+		if (status != 0)
+			report_refused(&run->result.violations);
 		report_events(&run->result.events);
 		report_recovered(&run->recovered);
 		report_stage(run);
+		report_history(run);
 	}
 	/* A result that could not be delivered is no success. */
-	if (deliver(run, NULL, args) != 0 && status == 0)
+	if ((deliver_profile(args) | deliver(run, NULL, args)) != 0 && status == 0)
 		return STATUS_ERROR;
 	return status;
 }
 
-static int fail(const struct run *run, const struct err *err, const struct run_args *args)
+static int fail(struct run *run, const struct err *err, const struct run_args *args)
 {
-	if (!is_quiet(args))
+	if (!args->explain)
+		run_history_end(run, err);
+	if (!is_quiet(args)) {
 		report(err);
+		report_history(run);
+	}
 	deliver(run, err, args);
 	return run_error_status(err);
 }
@@ -457,7 +477,7 @@ static bool asks_json(int argc, char **argv)
 int cmd_run(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(run_args_release) struct run_args args = {
-		.verb = id, .result_dir = -1, .result_fd = -1};
+		.verb = id, .result_file = OUTFILE_NONE, .result_fd = -1, .profile_fd = -1};
 	struct run run = {0}; /* not released: the process ends, which is faster */
 	struct opt_args operands;
 	struct err err = {0};

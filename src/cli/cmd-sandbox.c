@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/observed.h"
 #include "policy/grade.h"
 #include "policy/resolve.h"
 #include "policy/trust.h"
@@ -34,8 +35,26 @@ static const char *network_name(const struct spec *spec)
 	return spec_keys[DIM_NETWORK].choices[spec->network];
 }
 
+static void limit_json(const char *key, uint64_t limit, struct json *json)
+{
+	if (limit == UINT64_MAX)
+		json_add_null(json, key);
+	else
+		json_add_uint(json, key, limit);
+}
+
+/* What "observed" is to be compared with. */
+static void limits_json(const struct spec *spec, struct json *json)
+{
+	json_begin_object(json, "limits");
+	limit_json("memory", spec->memory, json);
+	limit_json("cpu_ms", spec->cpu, json);
+	limit_json("timeout_ms", spec->timeout, json);
+	json_end_object(json);
+}
+
 static void row_json(const char *command, const struct resolved *resolved, const struct err *err,
-		     struct json *json)
+		     const struct run_stats *stats, struct json *json)
 {
 	struct grade grade;
 
@@ -51,11 +70,13 @@ static void row_json(const char *command, const struct resolved *resolved, const
 	json_add_string(json, "world", world_name(grade.world));
 	json_add_uint(json, "ceiling", grade.ceiling);
 	json_add_string(json, "network", network_name(&resolved->spec));
+	limits_json(&resolved->spec, json);
+	observed_json(stats, json);
 	json_end_object(json);
 }
 
 static int row_text(const char *command, const struct resolved *resolved, const struct err *err,
-		    struct table *table)
+		    const struct run_stats *stats, struct table *table)
 {
 	char ceiling[16];
 	const char *const cells[] = {
@@ -71,15 +92,21 @@ static int row_text(const char *command, const struct resolved *resolved, const 
 		snprintf(ceiling, sizeof(ceiling), "%u", spec_grade(&resolved->spec, 0).ceiling);
 	for (size_t i = 0; r == 0 && i < array_len(cells); i++)
 		r = table_add(table, cells[i]);
+	/* Ad-hoc runs are too different for peaks to mean anything. */
+	if (r == 0 && command && !err)
+		return observed_cells(stats, &resolved->spec, table);
+	for (size_t i = 0; r == 0 && i < OBSERVED_COLUMNS; i++)
+		r = table_add(table, NULL);
 	return r;
 }
 
 /* One row. A command that no ceiling allows has one as well; the reason goes to
  * standard error. */
-static int list_row(const struct context *context, const char *command, struct table *table,
-		    struct json *json)
+static int list_row(const struct context *context, struct store *store, const char *command,
+		    struct table *table, struct json *json)
 {
 	_cleanup_(resolved_release) struct resolved resolved = {0};
+	struct run_stats stats = observed_stats(store, command);
 	struct err err = {0};
 	int r = resolve(context, command, &resolved, &err);
 	const struct err *failed = r < 0 ? &err : NULL;
@@ -87,19 +114,21 @@ static int list_row(const struct context *context, const char *command, struct t
 	if (r == -ENOMEM)
 		return r;
 	if (json) {
-		row_json(command, &resolved, failed, json);
+		row_json(command, &resolved, failed, &stats, json);
 		return 0;
 	}
 	if (failed)
 		report(failed);
-	return row_text(command, &resolved, failed, table);
+	return row_text(command, &resolved, failed, &stats, table);
 }
 
 static int list(const struct context *context, bool as_json)
 {
-	static const char *const heads[] = {"COMMAND", "SANDBOX", "WORLD",
-					    "CEILING", "NETWORK", NULL};
-	_cleanup_(table_release) struct table table = {.heads = heads, .columns = 5};
+	static const char *const heads[] = {"COMMAND", "SANDBOX",      "WORLD", "CEILING",
+					    "NETWORK", OBSERVED_HEADS, NULL};
+	_cleanup_(table_release) struct table table = {.heads = heads,
+						       .columns = array_len(heads) - 1};
+	_cleanup_(store_closep) struct store *store = observed_open(context);
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
@@ -108,9 +137,9 @@ static int list(const struct context *context, bool as_json)
 	if (as_json)
 		json_begin_array(&json, NULL);
 	for (size_t i = 0; r == 0 && i < names.len; i++)
-		r = list_row(context, names.items[i], &table, as_json ? &json : NULL);
+		r = list_row(context, store, names.items[i], &table, as_json ? &json : NULL);
 	if (r == 0)
-		r = list_row(context, NULL, &table, as_json ? &json : NULL);
+		r = list_row(context, store, NULL, &table, as_json ? &json : NULL);
 	if (r < 0)
 		return report_oom();
 	if (as_json) {
@@ -181,7 +210,8 @@ static int inspect_text(const struct resolved *resolved, bool command, struct st
 				   grade.ceiling);
 }
 
-static int inspect_json(const char *name, const struct resolved *resolved, bool command)
+static int inspect_json(const char *name, const struct resolved *resolved, bool command,
+			const struct run_stats *stats)
 {
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
@@ -205,15 +235,71 @@ static int inspect_json(const char *name, const struct resolved *resolved, bool 
 	}
 	json_end_object(&json);
 	grade_json(&grade, &json);
+	observed_json(stats, &json);
 	json_end_object(&json);
 	return emit_json(&json);
+}
+
+static int draw(const struct args *args, const struct spec *spec, struct store *store,
+		struct err *err)
+{
+	_cleanup_(observed_runs_release) struct observed_runs runs = {0};
+	_cleanup_(outfile_close) struct outfile file = OUTFILE_NONE;
+	_cleanup_(str_release) struct str out = {0}, svg = {0};
+	const char *name = args->operands[0];
+	int r = observed_runs(store, name, &runs, err);
+
+	if (r == 0 && args->values[OPT_SVG])
+		r = outfile_open("--svg", args->values[OPT_SVG], &file, err);
+	if (r == 0 && file.dir >= 0 && observed_svg(name, &runs, spec, &svg) < 0)
+		return err_oom(err);
+	if (r == 0 && file.dir >= 0)
+		r = outfile_write(&file, &svg, err);
+	if (r < 0 || !args->values[OPT_PLOT])
+		return r;
+	return observed_plot(&runs, spec, &out) < 0 ? err_oom(err) : emit(&out);
+}
+
+/* Pictures are of runs, and what runs is a command. */
+static int check_drawing(const struct args *args, bool command, struct err *err)
+{
+	if (!args->values[OPT_PLOT] && !args->values[OPT_SVG])
+		return 0;
+	if (!command)
+		return err_set(err, ERR_USAGE, -EINVAL,
+			       "%s: '%s' is a preset, and those have no runs",
+			       args->values[OPT_PLOT] ? "--plot" : "--svg", args->operands[0]);
+	if (args->values[OPT_PLOT] && args->values[OPT_JSON])
+		return err_set(err, ERR_USAGE, -EINVAL, "--plot and --json exclude each other");
+	return 1;
+}
+
+static int inspect(const struct args *args, const struct resolved *resolved, bool command,
+		   struct store *store, struct err *err)
+{
+	struct run_stats stats = observed_stats(command ? store : NULL, args->operands[0]);
+	_cleanup_(str_release) struct str out = {0};
+	int r = check_drawing(args, command, err);
+
+	if (r > 0)
+		r = draw(args, &resolved->spec, store, err);
+	if (r < 0 || args->values[OPT_PLOT])
+		return r;
+	if (args->values[OPT_JSON])
+		return inspect_json(args->operands[0], resolved, command, &stats);
+	if (args->values[OPT_SVG])
+		return STATUS_OK;
+	r = inspect_text(resolved, command, &out);
+	if (r == 0 && command)
+		r = observed_text(&stats, &resolved->spec, &out);
+	return r < 0 ? err_oom(err) : emit(&out);
 }
 
 int cmd_sandbox_inspect(int argc, char **argv)
 {
 	_cleanup_(context_release) struct context context = {0};
 	_cleanup_(resolved_release) struct resolved resolved = {0};
-	_cleanup_(str_release) struct str out = {0};
+	_cleanup_(store_closep) struct store *store = NULL;
 	struct args args;
 	struct err err = {0};
 	bool command = false;
@@ -223,9 +309,9 @@ int cmd_sandbox_inspect(int argc, char **argv)
 		return STATUS_OK;
 	if (r == 0)
 		r = find(&context, args.operands[0], &resolved, &command, &err);
-	if (r < 0)
-		return report(&err);
-	if (args.values[OPT_JSON])
-		return inspect_json(args.operands[0], &resolved, command);
-	return inspect_text(&resolved, command, &out) < 0 ? report_oom() : emit(&out);
+	if (r == 0) {
+		store = command ? observed_open(&context) : NULL;
+		r = inspect(&args, &resolved, command, store, &err);
+	}
+	return r < 0 ? report(&err) : r;
 }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/deed.h"
 #include "cli/stage-verb.h"
 #include "view/table.h"
 
@@ -217,6 +219,7 @@ int cmd_stages_list(int argc, char **argv)
 static int remove_one(struct staged *staged, const char *name, bool force, struct err *err)
 {
 	size_t count;
+	char id[96];
 	int r = staged_open(staged, name, err);
 
 	if (r == 0)
@@ -234,7 +237,11 @@ static int remove_one(struct staged *staged, const char *name, bool force, struc
 				"has no undo",
 				name);
 	}
-	return stage_remove(staged->stage, err);
+	snprintf(id, sizeof(id), "%s-%llu", name, (unsigned long long)clock_wall_ms());
+	r = stage_remove(staged->stage, err);
+	if (r == 0)
+		deed_remember(&staged->workspace, &staged->user, "stage.remove", id, name, count);
+	return r;
 }
 
 int cmd_stages_rm(int argc, char **argv)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
+#include "api/check.h"
 #include "api/context.h"
 #include "api/posture.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "store/store.h"
 #include "view/table.h"
 
 static const char *enforcement_text(const struct posture_dim *dim)
@@ -16,6 +18,23 @@ static const char *enforcement_text(const struct posture_dim *dim)
 static const char *sandbox_name(const struct posture *posture)
 {
 	return posture->resolved.sandbox;
+}
+
+/* The lanes of `pale check`. What cannot be read is as if nobody used them. */
+struct lanes_state {
+	struct lane_limits limits;
+	unsigned busy, queued;
+};
+
+static struct lanes_state lanes_probe(const struct context *context)
+{
+	struct lanes_state state = {.limits = lane_limits_read(context)};
+	struct lane_book book = LANE_BOOK_CLOSED;
+
+	if (lane_book_open(&context->workspace, false, &book, NULL) == 0)
+		(void)lane_book_sum(&book, &state.busy, &state.queued, NULL);
+	lane_book_close(&book);
+	return state;
 }
 
 /* --- JSON --- */
@@ -91,7 +110,45 @@ static void backends_json(const struct posture *posture, struct json *json)
 	json_end_array(json);
 }
 
-static int status_json(const struct context *context, const struct posture *posture)
+/* Counts and nothing else: no name, no path, no time. NULL: there is no history. */
+static void history_json(const struct store_counts *counts, struct json *json)
+{
+	if (!counts) {
+		json_add_null(json, "history");
+		return;
+	}
+	json_begin_object(json, "history");
+	json_add_uint(json, "runs", counts->runs);
+	json_begin_object(json, "outcomes");
+	for (int i = 0; i < OUTCOMES_MAX; i++)
+		json_add_uint(json, outcome_name((enum outcome)i), counts->outcomes[i]);
+	json_add_uint(json, "unended", counts->unended);
+	json_end_object(json);
+	json_begin_object(json, "actions");
+	json_add_uint(json, "denied", counts->denied);
+	json_add_uint(json, "limit", counts->limits);
+	json_add_uint(json, "tamper", counts->tampered);
+	json_add_uint(json, "apply", counts->applied);
+	json_add_uint(json, "discard", counts->discarded);
+	json_add_uint(json, "undo", counts->undone);
+	json_end_object(json);
+	json_end_object(json);
+}
+
+static void lanes_json(const struct context *context, struct json *json)
+{
+	struct lanes_state lanes = lanes_probe(context);
+
+	json_begin_object(json, "lanes");
+	json_add_uint(json, "max_parallel", lanes.limits.max_parallel);
+	json_add_uint(json, "queue_capacity", lanes.limits.queue_capacity);
+	json_add_uint(json, "busy", lanes.busy);
+	json_add_uint(json, "queued", lanes.queued);
+	json_end_object(json);
+}
+
+static int status_json(const struct context *context, const struct posture *posture,
+		       const struct store_counts *counts)
 {
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
@@ -109,6 +166,8 @@ static int status_json(const struct context *context, const struct posture *post
 	spec_json(&posture->resolved.spec, "spec", &json);
 	dims_json(posture, &json);
 	backends_json(posture, &json);
+	history_json(counts, &json);
+	lanes_json(context, &json);
 	json_end_object(&json);
 	return emit_json(&json);
 }
@@ -137,7 +196,8 @@ static int add_row(struct table *table, const char *head, const char *cell)
 static int put_head(const struct context *context, const struct posture *posture, struct str *out)
 {
 	_cleanup_(table_release) struct table table = {.columns = 2};
-	char kernel[128], userns[192], grade[64];
+	struct lanes_state lanes = lanes_probe(context);
+	char kernel[128], userns[192], grade[64], lane_text[96];
 	int r;
 
 	snprintf(kernel, sizeof(kernel), "%s, Landlock ABI %d", posture->facts.kernel,
@@ -146,6 +206,8 @@ static int put_head(const struct context *context, const struct posture *posture
 		 posture->userns_why);
 	snprintf(grade, sizeof(grade), "%s, ceiling %u", posture->world ? posture->world : "",
 		 posture->ceiling);
+	snprintf(lane_text, sizeof(lane_text), "%u of %u busy, %u of %u queued", lanes.busy,
+		 lanes.limits.max_parallel, lanes.queued, lanes.limits.queue_capacity);
 	r = add_row(&table, "workspace", context->workspace.root);
 	if (r == 0)
 		r = add_row(&table, "trust", trust_text(posture->trust));
@@ -163,6 +225,8 @@ static int put_head(const struct context *context, const struct posture *posture
 		r = add_row(&table, "mode", posture->resolved.mode);
 	if (r == 0)
 		r = add_row(&table, "grade", posture->world ? grade : NULL);
+	if (r == 0)
+		r = add_row(&table, "lanes", lane_text);
 	return r < 0 ? r : table_print(&table, out);
 }
 
@@ -212,7 +276,48 @@ static int put_backends(const struct posture *posture, struct str *out)
 	return r < 0 ? r : table_print(&table, out);
 }
 
-static int status_text(const struct context *context, const struct posture *posture)
+static int put_count(struct str *out, uint64_t n, const char *name)
+{
+	return n == 0 ? 0
+		      : str_appendf(out, "%s%llu %s", out->len ? ", " : "", (unsigned long long)n,
+				    name);
+}
+
+static int put_history(const struct store_counts *counts, struct str *out)
+{
+	_cleanup_(str_release) struct str runs = {0};
+	_cleanup_(str_release) struct str deeds = {0};
+	int r = 0;
+
+	if (!counts)
+		return 0;
+	for (int i = 0; i < OUTCOMES_MAX && r == 0; i++)
+		r = put_count(&runs, counts->outcomes[i], outcome_name((enum outcome)i));
+	if (r == 0)
+		r = put_count(&runs, counts->unended, "without an end");
+	if (r == 0)
+		r = put_count(&deeds, counts->denied, "denied");
+	if (r == 0)
+		r = put_count(&deeds, counts->limits, "limit");
+	if (r == 0)
+		r = put_count(&deeds, counts->tampered, "tamper");
+	if (r == 0)
+		r = put_count(&deeds, counts->applied, "apply");
+	if (r == 0)
+		r = put_count(&deeds, counts->discarded, "discard");
+	if (r == 0)
+		r = put_count(&deeds, counts->undone, "undo");
+	if (r == 0)
+		r = str_appendf(out, "\nruns remembered: %llu%s%s%s\n",
+				(unsigned long long)counts->runs, runs.len ? " (" : "",
+				str_text(&runs), runs.len ? ")" : "");
+	if (r == 0 && deeds.len > 0)
+		r = str_appendf(out, "events: %s\n", str_text(&deeds));
+	return r;
+}
+
+static int status_text(const struct context *context, const struct posture *posture,
+		       const struct store_counts *counts)
 {
 	_cleanup_(str_release) struct str out = {0};
 	int r = put_head(context, posture, &out);
@@ -223,6 +328,8 @@ static int status_text(const struct context *context, const struct posture *post
 		r = put_dims(posture, false, &out);
 	if (r == 0)
 		r = put_backends(posture, &out);
+	if (r == 0)
+		r = put_history(counts, &out);
 	if (r < 0)
 		return report_oom();
 	r = emit(&out);
@@ -231,12 +338,29 @@ static int status_text(const struct context *context, const struct posture *post
 	return r;
 }
 
+/* A history that cannot be read is said, and no reason to say nothing else. */
+static bool count(const struct context *context, struct store_counts *ret)
+{
+	_cleanup_(store_closep) struct store *store = NULL;
+	struct store_notes notes = {0};
+	struct err err = {0};
+	int r = store_open(&context->workspace, &store, &notes, &err);
+
+	if (r == 0)
+		r = store_counts(store, ret, &err);
+	if (err.message[0])
+		report(&err);
+	return r == 0;
+}
+
 int cmd_status(int argc, char **argv)
 {
 	_cleanup_(context_release) struct context context = {0};
 	_cleanup_(posture_release) struct posture posture = {0};
+	struct store_counts counts;
 	struct ask ask = {0};
 	struct args args;
+	bool known;
 	struct err err = {0};
 	int r = verb_begin(VERB_STATUS, argc, argv, &args, &context, &err);
 
@@ -248,7 +372,8 @@ int cmd_status(int argc, char **argv)
 	}
 	if (r < 0)
 		return report(&err);
-	r = args.values[OPT_JSON] ? status_json(&context, &posture)
-				  : status_text(&context, &posture);
+	known = count(&context, &counts);
+	r = args.values[OPT_JSON] ? status_json(&context, &posture, known ? &counts : NULL)
+				  : status_text(&context, &posture, known ? &counts : NULL);
 	return r == STATUS_OK && posture.refused ? STATUS_ERROR : r;
 }

@@ -34,11 +34,24 @@ static void close_between(int first, int last)
 		(void)sys_close_range((unsigned)first, (unsigned)last, 0);
 }
 
-void fds_close_others(int a, int b)
+/* The lowest of KEEP that is FIRST or more; INT_MAX: none. */
+static int next_kept(int first, const int *keep, size_t n)
 {
-	int low = a < b ? a : b, high = a < b ? b : a;
+	int next = INT_MAX;
 
-	close_between(3, low - 1);
-	close_between(low > 2 ? low + 1 : 3, high - 1);
-	close_between(high > 2 ? high + 1 : 3, INT_MAX);
+	for (size_t i = 0; i < n; i++)
+		if (keep[i] >= first && keep[i] < next)
+			next = keep[i];
+	return next;
+}
+
+void fds_close_others(const int *keep, size_t n)
+{
+	int first = 3, next;
+
+	while ((next = next_kept(first, keep, n)) < INT_MAX) {
+		close_between(first, next - 1);
+		first = next + 1;
+	}
+	close_between(first, INT_MAX);
 }

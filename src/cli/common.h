@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 struct context;
+struct violations;
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
@@ -56,8 +57,26 @@ int verb_unknown(int argc, char **argv, struct err *err);
 /* The open descriptor that TEXT, the value of OPTION, names; not 0 to 2. The
  * caller's from here on, and close-on-exec. */
 int fd_take(const char *option, const char *text, int *ret_fd, struct err *err);
-/* Close everything from 3 on but A and B, which may be -1. */
-void fds_close_others(int a, int b);
+/* Close everything from 3 on but the N of KEEP, which may be -1. */
+void fds_close_others(const int *keep, size_t n);
+
+/* common-file.c: a file that an option names, written at the end. */
+struct outfile {
+	const char *option, *name; /* borrowed */
+	int dir;                   /* opened before anything runs, lest a command swaps it */
+};
+#define OUTFILE_NONE                                                                               \
+	{                                                                                          \
+		.dir = -1                                                                          \
+	}
+/* Says at once if it cannot be written. */
+int outfile_open(const char *option, const char *path, struct outfile *ret, struct err *err);
+/* Replaces the file as a whole. */
+int outfile_write(const struct outfile *file, const struct str *text, struct err *err);
+void outfile_close(struct outfile *file);
+/* common-refused.c: why a run that failed may have failed, as far as the boundary knows: one
+ * line for the likeliest refusal and one for what would allow it; or none. */
+void report_refused(const struct violations *violations);
 
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);

@@ -39,11 +39,11 @@ static int lock_folder(int fd, struct err *err)
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return err_sys(err, -errno, "lock the workspace");
+			return err_sys(err, -errno, "lock the folder of pale.toml");
 		nanosleep(&wait, NULL);
 	}
-	err_set(err, ERR_SYSTEM, -EBUSY, "the workspace is locked by another process");
-	return err_hint(err, -EBUSY, "fuser or lsof on the workspace folder names it");
+	err_set(err, ERR_SYSTEM, -EBUSY, "the folder of pale.toml is locked by another process");
+	return err_hint(err, -EBUSY, "fuser or lsof on that folder names it");
 }
 
 /* An unread document is empty. */
@@ -87,7 +87,7 @@ static int find_workspace(const char *asked, struct edit *edit, struct err *err)
 
 int edit_begin(const char *asked, bool reload, struct edit *ret, struct err *err)
 {
-	_cleanup_(edit_release) struct edit edit = {.dirfd = -1};
+	_cleanup_(edit_release) struct edit edit = {.layer = LAYER_WORKSPACE, .dirfd = -1};
 	int r = find_workspace(asked, &edit, err);
 
 	if (r == 0 && reload) {
@@ -108,6 +108,59 @@ int edit_begin(const char *asked, bool reload, struct edit *ret, struct err *err
 	return 0;
 }
 
+static int open_config_dir(const struct user *user, bool make, struct err *err)
+{
+	_cleanup_(fd_closep) int top = fd_open("/", O_PATH | O_DIRECTORY), made = -1;
+	_cleanup_(freep) char *real = NULL;
+	int r;
+
+	if (!user->config_dir)
+		return err_set(err, ERR_CONFIG, -EINVAL, "your home is not known");
+	if (top < 0)
+		return err_sys(err, -errno, "open /");
+	/* a home may be reached by a link; what is missing is made behind it */
+	r = path_resolve(user->config_dir, &real);
+	if (r == 0 && make) {
+		made = path_mkdir_beneath(top, real + 1, 0700);
+		r = made < 0 ? made : 0;
+	}
+	if (r < 0)
+		return err_sys(err, r, "make %s", user->config_dir);
+	r = fd_open(real, O_RDONLY | O_DIRECTORY);
+	if (r >= 0 || (errno == ENOENT && !make))
+		return r >= 0 ? r : -ENOENT;
+	return err_sys(err, -errno, "open %s", user->config_dir);
+}
+
+int edit_begin_user(const char *asked, bool make, struct edit *ret, struct err *err)
+{
+	_cleanup_(edit_release) struct edit edit = {.layer = LAYER_USER, .dirfd = -1};
+	_cleanup_(user_release) struct user user = {0};
+	int r = user_probe(&user, err);
+
+	if (r < 0)
+		return r;
+	r = open_config_dir(&user, make, err);
+	if (r >= 0) {
+		edit.dirfd = r;
+		r = lock_folder(edit.dirfd, err);
+	}
+	if (r == 0 || r == -ENOENT)
+		r = context_load(asked, &edit.context, err);
+	if (r == 0)
+		r = edit.dirfd < 0 ? edit_restart(&edit, "", 0, err) : read_doc(&edit, true, err);
+	if (r < 0)
+		return r;
+	*ret = edit;
+	edit = (struct edit){.dirfd = -1};
+	return 0;
+}
+
+const char *edit_file(const struct edit *edit)
+{
+	return edit->layer == LAYER_USER ? edit->context.user_file : edit->context.workspace_file;
+}
+
 int edit_restart(struct edit *edit, const char *text, size_t len, struct err *err)
 {
 	struct toml *doc;
@@ -115,8 +168,7 @@ int edit_restart(struct edit *edit, const char *text, size_t len, struct err *er
 	int r = toml_parse(text, len, &doc, &pos, err);
 
 	if (r < 0)
-		return err_wrap(err, r, "%s:%u:%u", edit->context.workspace_file, pos.line,
-				pos.column);
+		return err_wrap(err, r, "%s:%u:%u", edit_file(edit), pos.line, pos.column);
 	toml_free(edit->doc);
 	edit->doc = doc;
 	return 0;
@@ -153,7 +205,7 @@ int edit_command(struct edit *edit, const char *name, const char *key, const cha
 
 int edit_check(const struct edit *edit, struct err *err)
 {
-	return config_check(edit->doc, edit->context.workspace_file, LAYER_WORKSPACE, err);
+	return config_check(edit->doc, edit_file(edit), edit->layer, err);
 }
 
 int edit_commit(const struct edit *edit, struct err *err)
@@ -167,8 +219,9 @@ int edit_commit(const struct edit *edit, struct err *err)
 		return err_oom(err);
 	if (text.len > CONFIG_MAX_BYTES)
 		return err_set(err, ERR_CONFIG, -EFBIG, "%s would be larger than %d bytes",
-			       edit->context.workspace_file, CONFIG_MAX_BYTES);
-	return file_replace(edit->dirfd, WORKSPACE_CONFIG, str_text(&text), text.len, 0644, err);
+			       edit_file(edit), CONFIG_MAX_BYTES);
+	return file_replace(edit->dirfd, WORKSPACE_CONFIG, str_text(&text), text.len,
+			    edit->layer == LAYER_USER ? 0600 : 0644, err);
 }
 
 void edit_release(struct edit *edit)

@@ -6,30 +6,9 @@
 
 #include "base/cleanup.h"
 #include "cli/screen.h"
+#include "view/width.h"
 
 enum { TAB = 8 };
-
-unsigned char_width(uint32_t c)
-{
-	static const struct {
-		uint32_t from, to;
-		unsigned width;
-	} ranges[] = {
-		{0x0300, 0x036f, 0},   {0x0483, 0x0489, 0},   {0x0591, 0x05bd, 0},
-		{0x0610, 0x061a, 0},   {0x064b, 0x065f, 0},   {0x1100, 0x115f, 2},
-		{0x1ab0, 0x1aff, 0},   {0x1dc0, 0x1dff, 0},   {0x20d0, 0x20ff, 0},
-		{0x2e80, 0x303e, 2},   {0x3041, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},
-		{0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},   {0xfe20, 0xfe2f, 0},
-		{0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},   {0xffe0, 0xffe6, 2},
-		{0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1f9ff, 2},
-		{0x20000, 0x3fffd, 2}, {0xe0100, 0xe01ef, 0},
-	};
-
-	for (size_t i = 0; i < array_len(ranges) && ranges[i].from <= c; i++)
-		if (c <= ranges[i].to)
-			return ranges[i].width;
-	return 1;
-}
 
 void rows_release(struct rows *rows)
 {

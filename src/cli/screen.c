@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "cli/output.h"
+#include "view/width.h"
 
 #define KEY_CTRL(letter) ((letter)&0x1f)
 

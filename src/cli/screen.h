@@ -60,5 +60,3 @@ void rows_release(struct rows *rows);
 /* A patch_line_fn; DATA is a struct rows. A row that goes on begins with '>', which no
  * line of a patch does. */
 int rows_add(void *data, enum patch_line kind, const char *text, size_t len);
-/* Columns that a character takes. */
-unsigned char_width(uint32_t c);

@@ -10,6 +10,7 @@
 #include "cli/common.h"
 
 static command_fn *const commands[VERB_COUNT_] = {
+	[VERB_CHECK] = cmd_check,
 	[VERB_COMMANDS_LIST] = cmd_commands_list,
 	[VERB_COMMANDS_SHOW] = cmd_commands_show,
 	[VERB_COMMANDS_REGISTER] = cmd_commands_register,
@@ -23,10 +24,20 @@ static command_fn *const commands[VERB_COUNT_] = {
 	[VERB_STAGES_RM] = cmd_stages_rm,
 	[VERB_SANDBOX_LIST] = cmd_sandbox_list,
 	[VERB_SANDBOX_INSPECT] = cmd_sandbox_inspect,
+	[VERB_SANDBOX_PROFILE] = cmd_sandbox_profile,
+	[VERB_SANDBOX_SUGGEST] = cmd_sandbox_suggest,
+	[VERB_SANDBOX_TIGHTEN] = cmd_sandbox_tighten,
 	[VERB_CONFIG_SHOW] = cmd_config_show,
 	[VERB_CONFIG_CHECK] = cmd_config_check,
 	[VERB_CONFIG_KEYS] = cmd_config_keys,
 	[VERB_TRUST] = cmd_trust,
+	[VERB_ALLOW] = cmd_allow,
+	[VERB_WHY] = cmd_why,
+	[VERB_RUNS_LIST] = cmd_runs_list,
+	[VERB_RUNS_PRUNE] = cmd_runs_prune,
+	[VERB_SHOW] = cmd_show,
+	[VERB_EVENTS_LIST] = cmd_events_list,
+	[VERB_EVENTS_ANNOTATE] = cmd_events_annotate,
 	[VERB_STATUS] = cmd_status,
 	[VERB_DOCTOR] = cmd_doctor,
 	[VERB_INIT] = cmd_init,

@@ -18,6 +18,7 @@ static const char *const processes[] = {"isolated", "visible", NULL};
 static const char *const envs[] = {"clean", "pass", "inherit", NULL};
 static const char *const modes[] = {"staged", "direct", NULL};
 static const char *const engines[] = {"auto", "native", "bwrap", "landlock", NULL};
+static const char *const moments[] = {"eager", "deferred", NULL};
 static const char *const backends[] = {"local",         "auto",     "podman", "docker",      "ssh",
 				       "remote-docker", "buildkit", "k8s",    "opensandbox", NULL};
 
@@ -139,6 +140,8 @@ const struct key config_keys[] = {
 		.help = "what enforces the boundary on this machine"},
 	{"sandbox.allow_degraded", CHOICES(dims), .def = "[]", OUTSIDE,
 		.help = "dimensions that may be enforced in part"},
+	{"sandbox.observe", .type = KEY_BOOL, .def = "true", ANYWHERE,
+		.help = "watch what a confined command attempts, to report what was refused"},
 	{"sandbox.env.pass", .type = KEY_VARS, .def = "[]", ANYWHERE,
 		.help = "variables that pass in every sandbox, besides the built-in list"},
 	{"sandbox.env.set", .type = KEY_TEXT_MAP, .def = "{}", ANYWHERE,
@@ -157,6 +160,24 @@ const struct key config_keys[] = {
 		.help = "a preset's name, or a table of dimensions; [sandbox] preset when left out"},
 	{"commands.*.sandbox.base", .type = KEY_NAME, ANYWHERE,
 		.help = "the preset that the table starts from; readonly without limits when left out"},
+	{"lanes.max_parallel", UINT(1, 256), ANYWHERE,
+		.help = "commands of a workspace that pale check runs at once; the number of cores when left out"},
+	{"lanes.queue_capacity", UINT(0, 4096), .def = "64", ANYWHERE,
+		.help = "commands that may wait for a lane"},
+	{"lanes.check", .type = KEY_TEXTS, ANYWHERE,
+		.help = "what pale check runs when no command is named; all when left out"},
+	{"history.enabled", .type = KEY_BOOL, .def = "true", OUTSIDE,
+		.help = "remember runs: what ran, how it ended, what was refused"},
+	{"history.store_argv", .type = KEY_BOOL, .def = "false", OUTSIDE,
+		.help = "remember the arguments of commands too, not only a digest of them"},
+	{"history.output_keep", DURATION, .def = "\"7d\"", OUTSIDE,
+		.help = "how long output is kept of runs that have max_output"},
+	{"annotators.*.when", CHOICE(moments), .def = "\"deferred\"", OUTSIDE,
+		.help = "after a run is stored, or only by pale events annotate"},
+	{"annotators.*.timeout", DURATION, .def = "\"5s\"", OUTSIDE,
+		.help = "how long it may take for one event"},
+	{"annotators.*.kinds", .type = KEY_TEXTS, .def = "[]", OUTSIDE,
+		.help = "kinds of events that it is asked about, or their first words; all when empty"},
 	{"ceiling", .type = KEY_SPEC_TABLE, OUTSIDE,
 		.help = "the loosest that anything may ask for; what is left out is not bounded"},
 	{"ceiling.mode", CHOICE(modes), .def = "\"direct\"", OUTSIDE,

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct err;
+struct seccomp_data;
 
 /* Empty the permitted, effective, inheritable, ambient and bounding sets, and
  * lock securebits so that uid 0 brings nothing back. */
@@ -35,3 +36,12 @@ enum {
 	SECCOMP_BARE_OFFLINE = 5, /* no sockets at all, but pairs */
 };
 int confine_seccomp(unsigned variant, struct err *err);
+/* The same, and a listener is told of what the call numbers in tools/seccomp-gen.c attempt
+ * and of every refusal, and answers in the kernel's place: as seccomp_answer() says. With
+ * PROFILE of reads and executions, too. Returns the listener or -errno; -EBUSY: somebody
+ * listens already, -EINVAL: an older kernel. */
+int confine_seccomp_observed(unsigned variant, bool profile);
+/* What the filter without a listener says of a call: 0 to allow it, or -errno. Registers
+ * are all that it looks at, so that nothing can change its mind later. */
+int seccomp_answer(unsigned variant, const struct seccomp_data *data);
+const char *seccomp_call_name(int nr); /* "unshare"; "?" for an unknown one */

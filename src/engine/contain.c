@@ -226,6 +226,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
+		.observed = step_observed(plan->ops, plan->ops_len),
 		.scratch = scratch_path(plan),
 		.channel = CHANNEL,
 		.terminal = -1,

@@ -12,10 +12,21 @@ struct plan;
 struct result;
 struct stdio;
 
-/* Execute PLAN; our own 0, 1 and 2 must be open as well as those of STDIO. ERR is not NULL. 0: the command was executed and *ret is filled.
+/* Who looks at what an observed command attempts. The engine knows of it that a listener
+ * comes, and that somebody has to answer. */
+struct watcher {
+	/* LISTENER stays the engine's, and is open until the run has ended. */
+	void (*begin)(void *data, int listener);
+	/* A call waits, or did: answer a few. Never waits itself. */
+	void (*serve)(void *data);
+	void *data;
+};
+
+/* Execute PLAN; our own 0, 1 and 2 must be open as well as those of STDIO. WATCHER: not NULL
+ * for a plan that observes. ERR is not NULL. 0: the command was executed and *ret is filled.
  * Else nothing was executed and err says why. */
-int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
-	       struct err *err);
+int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
+	       struct result *ret, struct err *err);
 
 /* Would it get as far as that? Makes the namespaces of a native PLAN in a child
  * that does nothing in them; looks for bubblewrap and tries it for one of bwrap's.

@@ -57,6 +57,8 @@ struct supervisor {
 	int pidfd;
 	int channel;
 	int signals;
+	const struct watcher *watcher; /* NULL: nobody looks */
+	int listener;                  /* -1: not yet, or none */
 	struct scratch scratch;
 	uint64_t started_ns;
 	bool asked_to_end, hung_up, timed_out;
@@ -105,7 +107,7 @@ _Noreturn static void become_bwrap(const struct supervisor *s, int channel)
 
 static void note_report(struct supervisor *s, const struct warden_report *report)
 {
-	s->starting |= report->kind == WARDEN_STARTING;
+	s->starting |= report->kind == WARDEN_STARTING || report->kind == WARDEN_LISTENER;
 	s->reported = report->kind == WARDEN_EXITED || report->kind == WARDEN_FAILED;
 	s->status = report->status;
 	s->failed = report->kind == WARDEN_FAILED;
@@ -182,9 +184,14 @@ static void kill_warden(struct supervisor *s)
 		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
 }
 
+static bool reads_reports(const struct supervisor *s)
+{
+	return s->streams.terminal.like.mask || s->watcher;
+}
+
 static bool has_started(struct supervisor *s)
 {
-	return s->streams.terminal.like.mask ? s->starting : warden_has_report(s->channel);
+	return reads_reports(s) ? s->starting : warden_has_report(s->channel);
 }
 
 /* Without a pid namespace those inside can end everybody at once, which we cannot: the
@@ -255,25 +262,54 @@ static void stop_like_the_command(struct supervisor *s)
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
 }
 
-/* Only where the command has a terminal; else reports can wait until the end. */
+static void on_listener(void *data, short revents)
+{
+	struct supervisor *s = data;
+
+	if (revents & POLLIN)
+		s->watcher->serve(s->watcher->data);
+	else
+		loop_remove(&s->loop, s->listener); /* nobody is left who could call */
+}
+
+static void take_listener(struct supervisor *s, int listener)
+{
+	/* Calls that nobody ever answers: better no run. */
+	if (listener < 0) {
+		kill_run(s);
+		return;
+	}
+	s->listener = listener;
+	s->watcher->begin(s->watcher->data, listener);
+	loop_add(&s->loop, listener, POLLIN, on_listener, s);
+}
+
+/* Only where the command has a terminal or is observed; else reports can wait until the
+ * end. */
 static void on_report(void *data, short revents)
 {
 	struct supervisor *s = data;
 	struct warden_report report;
-	int terminal = -1, r = warden_receive_terminal(s->channel, &report, &terminal);
+	int fd = -1, r = warden_receive_terminal(s->channel, &report, &fd);
 
 	(void)revents;
 	if (r == -EINTR)
 		return;
 	if (r < 0) {
 		loop_remove(&s->loop, s->channel);
+		if (s->watcher && !s->starting && r != -EPIPE)
+			take_listener(s, -1);
 		return;
 	}
 	note_report(s, &report);
 	if (report.kind == WARDEN_TERMINAL)
-		streams_attach(&s->streams, terminal);
+		streams_attach(&s->streams, fd);
 	else if (report.kind == WARDEN_STOPPED)
 		stop_like_the_command(s);
+	else if (report.kind == WARDEN_LISTENER)
+		take_listener(s, fd);
+	if (s->starting && !s->streams.terminal.like.mask)
+		loop_remove(&s->loop, s->channel);
 }
 
 static void pass_stop(struct supervisor *s)
@@ -396,7 +432,7 @@ static void watch(struct supervisor *s)
 	if (!child_owns_all(s))
 		be_quick();
 	streams_start(&s->streams, &s->loop, s->channel);
-	if (s->streams.terminal.like.mask)
+	if (reads_reports(s))
 		loop_add(&s->loop, s->channel, POLLIN, on_report, s);
 	loop_add(&s->loop, s->pidfd, POLLIN, on_end, s);
 	loop_add(&s->loop, s->signals, POLLIN, on_signals, s);
@@ -477,6 +513,7 @@ static void settle(struct supervisor *s, struct result *ret)
 	if (s->warden > 0)
 		take_report(s);
 	ret->output_dropped = streams_release(&s->streams);
+	fd_close(s->listener);
 	fd_close(s->channel);
 	fd_close(s->signals);
 	fd_close(s->pidfd);
@@ -496,13 +533,15 @@ static int explain_failure(struct supervisor *s, int r, struct err *err)
 	return err->errnum ? -err->errnum : -EPIPE;
 }
 
-int engine_run(const struct plan *plan, const struct stdio *stdio, struct result *ret,
-	       struct err *err)
+int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
+	       struct result *ret, struct err *err)
 {
 	struct supervisor s = {.plan = plan,
 			       .pidfd = -1,
 			       .channel = -1,
 			       .signals = -1,
+			       .watcher = watcher,
+			       .listener = -1,
 			       .err = err,
 			       .bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 			       .scratch = SCRATCH_NONE,

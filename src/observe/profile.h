@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/str.h"
-
 struct err;
 struct json;
 
@@ -40,14 +38,19 @@ struct profile_connection {
 struct profile {
 	struct profile_path *paths; /* each path once */
 	size_t paths_len, paths_cap;
+	uint32_t *index; /* finds a path: 1 + its place, by hash; 0: free */
+	size_t index_len;
 	struct profile_connection *connections;
 	size_t connections_len;
 	uint64_t spawns;  /* processes that executed something */
 	uint64_t dropped; /* what did not fit */
 };
 
+/* Count an attempt. 0 or -ENOMEM; what does not fit is counted as dropped. */
 int profile_add_path(struct profile *profile, const char *path, unsigned what);
 int profile_add_connection(struct profile *profile, const char *address, unsigned port);
 void profile_release(struct profile *profile);
+/* Read back what profile_json() wrote. -EBADMSG: something else. */
+int profile_parse(const char *text, size_t len, struct profile *ret, struct err *err);
 /* {"paths":[{"path":…,"read":true,…,"count":1}],"connections":[…],"spawns":1,"dropped":0} */
 void profile_json(const struct profile *profile, const char *key, struct json *json);

@@ -101,11 +101,16 @@ static void choose_namespaces(struct compiler *c)
 		plan->namespaces |= CLONE_NEWNET;
 }
 
-static unsigned seccomp_flags(const struct plan *plan, const struct spec *spec)
+static unsigned seccomp_flags(const struct compiler *c)
 {
-	if (plan->engine == ENGINE_LANDLOCK)
-		return OP_BARE | (spec->network == NETWORK_NONE ? OP_OFFLINE : 0);
-	return (spec->processes == PROCESSES_VISIBLE ? OP_VISIBLE : 0) |
+	static const unsigned observe[] = {
+		[OBSERVE_ATTEMPTS] = OP_OBSERVE, [OBSERVE_USES] = OP_OBSERVE | OP_PROFILE};
+	const struct spec *spec = c->spec;
+	unsigned flags = observe[c->resolved->observe];
+
+	if (c->plan->engine == ENGINE_LANDLOCK)
+		return flags | OP_BARE | (spec->network == NETWORK_NONE ? OP_OFFLINE : 0);
+	return flags | (spec->processes == PROCESSES_VISIBLE ? OP_VISIBLE : 0) |
 	       (spec->nested ? OP_NESTED : 0);
 }
 
@@ -132,7 +137,7 @@ static int add_confinement(struct compiler *c)
 	if (r == 0)
 		r = plan_add(plan, OP_NO_NEW_PRIVS, NULL, NULL, 0);
 	if (r == 0)
-		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(plan, c->spec));
+		r = plan_add(plan, OP_SECCOMP, NULL, NULL, seccomp_flags(c));
 	if (r == 0 && domain_flags(c->spec, c->host))
 		r = plan_add(plan, OP_LANDLOCK, NULL, NULL, domain_flags(c->spec, c->host));
 	return r;

@@ -25,10 +25,6 @@ enum {
 	VISITED_MAX = 256,
 };
 
-/* In every directory that git takes for a repository's. With `commondir` it would
- * read the others from somewhere else. */
-static const char *const git_names[] = {"config", "config.worktree", "hooks", "commondir", NULL};
-
 struct git {
 	const char *workspace;
 	const char *home;
@@ -149,7 +145,7 @@ static int protect_names(struct git *git, const char *dir, struct err *err)
 {
 	int r = 0;
 
-	for (const char *const *name = git_names; *name && r == 0; name++)
+	for (const char *const *name = protected_git_names; *name && r == 0; name++)
 		r = protect(git, dir, *name, err);
 	if (r == 0)
 		r = read_config(git, dir, "config", err);

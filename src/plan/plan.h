@@ -74,6 +74,8 @@ enum {
 	OP_SIGNALS = 1 << 11,  /* landlock: signals stay inside */
 	OP_ABSTRACT = 1 << 12, /* landlock: abstract unix sockets are those made inside */
 	OP_LOOSE = 1 << 13,    /* skipped when a stage has no such path any more */
+	OP_OBSERVE = 1 << 14,  /* seccomp: the supervisor is told of attempts and refusals */
+	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
 };
 
 struct op {

@@ -38,6 +38,8 @@ static const struct {
 	{OP_SIGNALS, "signals"},
 	{OP_ABSTRACT, "abstract-sockets"},
 	{OP_LOOSE, "if-there"},
+	{OP_OBSERVE, "observe"},
+	{OP_PROFILE, "profile"},
 };
 
 static bool shows_flag(const struct plan *plan, unsigned flag)

@@ -15,21 +15,6 @@
 #include "plan/git-dir.h"
 #include "plan/walk.h"
 
-/* clang-format off */
-const char *const protected_names[] = {
-	/* policy */
-	"pale.toml", ".paleignore",
-	/* executed by whoever enters the folder, or makes it a home */
-	".envrc",
-	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
-	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
-	".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile",
-	/* agents and editors: tools that they start */
-	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".vscode", ".idea",
-	NULL,
-};
-/* clang-format on */
-
 int protection_add(struct protection *p, const char *dir, const char *name,
 		   enum protected_type type, struct file_id id, const char *link)
 {

@@ -13,12 +13,10 @@
 #include <stddef.h>
 
 #include "base/path.h"
+#include "policy/protected-names.h"
 
 struct err;
 struct protection;
-
-/* The names at the root of a workspace; ends in NULL. */
-extern const char *const protected_names[];
 
 enum protected_type {
 	PROTECTED_ABSENT,

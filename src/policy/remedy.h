@@ -2,9 +2,10 @@
 /*
  * remedy - the smallest rule under which a refused attempt would have passed.
  *
- * Pure: a spec and what was attempted go in, a change of one key comes out. It
- * never opens `/`, a whole home, a credential or pale's own files, and never
- * proposes what a ceiling or an always-on protection forbids.
+ * A spec and what was attempted go in, a change of one key comes out; the host is
+ * only asked where links lead and what exists. It never opens `/`, a whole home, a
+ * credential or pale's own files, nor what is refused in every sandbox. Ceilings
+ * are not its business: whoever writes the rule down resolves it again.
  */
 #pragma once
 #include <stdbool.h>
@@ -16,15 +17,18 @@ struct user;
 
 struct remedy {
 	bool possible;
-	enum dim dim;    /* the key to change */
-	char *value;     /* TOML of its new value: "\"localhost\"", or of the item to add */
+	bool allowed;    /* not possible, since the spec allows it: something else refused it */
+	enum dim dim;    /* the key to change; DIM_COUNT_: none, `option` does it alone */
+	char *value;     /* TOML of its new value: "\"localhost\"", or of the item to add;
+			    a path is relative to the workspace, or begins with ~/ or / */
 	bool is_item;    /* `value` is to be added to a list */
-	char *option;    /* "--write src/gen": what `pale run` takes */
-	char *opens;     /* one sentence: what else would become possible */
-	const char *why; /* not possible: the reason, one sentence; static */
+	char *option;    /* "--write ~/out": what `pale run` takes, as typed in a shell */
+	char *opens;     /* one sentence, without a full stop: what becomes possible */
+	const char *why; /* not possible: the reason, likewise; static */
 };
 
-/* DIMENSION, OP and TARGET as in struct violation. */
+/* DIMENSION, OP and TARGET as in struct violation. TARGET may be NULL. A RULE that
+ * can never be is no failure: `possible` says so. -ENOMEM is the only one. */
 int remedy_find(const struct spec *spec, const struct user *user, const char *dimension,
 		const char *op, const char *target, struct remedy *ret, struct err *err);
 void remedy_release(struct remedy *remedy);

@@ -263,6 +263,19 @@ static int resolve_degraded(struct draft *draft, const struct ask *ask, struct e
 	return r;
 }
 
+static void resolve_observe(struct draft *draft, const struct ask *ask)
+{
+	const char *const path[] = {"sandbox", "observe", NULL};
+	bool wanted = !ask || !ask->no_observe;
+	struct setting s;
+
+	if (config_get(draft->config, path, &s))
+		wanted &= s.value->boolean;
+	draft->out->observe = ask && ask->profile ? OBSERVE_USES
+			      : wanted            ? OBSERVE_ATTEMPTS
+						  : OBSERVE_NOTHING;
+}
+
 static int env_set(struct strv *env, const char *name, size_t len, const char *value)
 {
 	char *item = str_printf("%.*s=%s", (int)len, name, value);
@@ -393,6 +406,7 @@ int spec_resolve(const struct config *config, const char *command, const struct 
 		r = resolve_env_set(&draft, ask, err);
 	if (r < 0)
 		return r;
+	resolve_observe(&draft, ask);
 	*ret = out;
 	out = (struct resolved){0};
 	return 0;

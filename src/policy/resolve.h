@@ -25,6 +25,8 @@ struct ask {
 	const char *mode;           /* --staged / --direct, or NULL */
 	const char *engine;         /* --engine, or NULL */
 	const char *stage;          /* --stage, or NULL */
+	bool no_observe;            /* --no-observe */
+	bool profile;               /* --profile-fd: observe whatever else was said, and more */
 };
 
 struct command {
@@ -33,6 +35,13 @@ struct command {
 	char *cmd;         /* a shell line, or NULL */
 	struct strv argv;  /* … or a list */
 	struct origin origin;
+};
+
+/* How closely somebody looks at a confined command. */
+enum observe {
+	OBSERVE_NOTHING,
+	OBSERVE_ATTEMPTS, /* to change something or to reach somebody, and what is refused */
+	OBSERVE_USES,     /* reads and executions, too */
 };
 
 struct resolved {
@@ -44,6 +53,7 @@ struct resolved {
 	dim_set allow_degraded;
 	const char *mode, *engine, *backend;
 	const char *stage; /* where staged writes go; NULL: to the workspace's current one */
+	enum observe observe;
 };
 
 int command_find(const struct config *config, const char *name, struct command *ret,

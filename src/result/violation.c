@@ -56,6 +56,36 @@ int violations_add(struct violations *violations, const char *dimension, const c
 	return 0;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const struct violation *x = *(const struct violation *const *)a;
+	const struct violation *y = *(const struct violation *const *)b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	if (x->last_ms != y->last_ms)
+		return x->last_ms > y->last_ms ? -1 : 1;
+	/* Of those at one time the one that came up last. */
+	if (x->first_ms != y->first_ms)
+		return x->first_ms > y->first_ms ? -1 : 1;
+	return x > y ? -1 : x < y;
+}
+
+size_t violations_rank(const struct violations *violations, const struct violation **ret,
+		       size_t max)
+{
+	const struct violation *all[VIOLATIONS_MAX];
+	size_t len = 0;
+
+	for (size_t i = 0; i < violations->len && len < VIOLATIONS_MAX; i++)
+		if (violations->items[i].weight != VIOLATION_PROBE)
+			all[len++] = &violations->items[i];
+	qsort(all, len, sizeof(all[0]), compare);
+	for (size_t i = 0; i < len && i < max; i++)
+		ret[i] = all[i];
+	return len;
+}
+
 void violations_release(struct violations *violations)
 {
 	for (size_t i = 0; i < violations->len; i++) {
@@ -85,7 +115,9 @@ void violations_json(const struct violations *violations, struct json *json)
 		json_add_string(json, "rule", at->rule);
 		json_add_string(json, "fix", at->fix);
 		json_add_uint(json, "count", at->count);
+		json_add_bool(json, "probe", at->weight == VIOLATION_PROBE);
 		json_end_object(json);
 	}
 	json_end_array(json);
+	json_add_uint(json, "violations_dropped", violations->dropped);
 }

@@ -12,12 +12,30 @@
 
 struct json;
 
+/* Which part of the boundary refused it. */
+enum violation_cause {
+	CAUSE_READONLY,  /* the place is there, and cannot be written */
+	CAUSE_HIDDEN,    /* the host has it, the sandbox has not */
+	CAUSE_PROTECTED, /* a name in a writable place that is mounted over: it can go nowhere */
+	CAUSE_NETWORK,   /* no way leads there */
+	CAUSE_SECCOMP,   /* the system call as such, whatever it is about */
+};
+
+/* How much it tells about a run that failed. */
+enum violation_weight {
+	VIOLATION_PLAIN,
+	VIOLATION_OPTIONAL, /* as a rule programs do without: a cause if there is no other */
+	VIOLATION_PROBE,    /* programs try that as a matter of course: no cause */
+};
+
 struct violation {
 	char dimension[24]; /* of the spec: "filesystem", "network", "nested", … */
 	char op[24];        /* "open", "create", "rename", "connect", "unshare", … */
 	char *target;       /* a path as the command sees it, "ADDRESS:PORT", or NULL */
 	char *rule;         /* what refused it: `filesystem = "readonly"`, "seccomp"; or NULL */
 	char *fix;          /* the one line that would allow it; NULL: nothing should */
+	enum violation_cause cause;
+	enum violation_weight weight;
 	uint64_t count;
 	uint64_t first_ms, last_ms; /* since the run began */
 };
@@ -36,6 +54,10 @@ struct violations {
  * there before, so that the caller may fill `rule` and `fix`; else NULL. 0 or -ENOMEM. */
 int violations_add(struct violations *violations, const char *dimension, const char *op,
 		   const char *target, uint64_t at_ms, struct violation **ret_new);
+/* The likely causes of a run's failure, the likeliest first: what was attempted last, before
+ * what is optional; no probes. Writes at most MAX of them to RET; returns how many there are. */
+size_t violations_rank(const struct violations *violations, const struct violation **ret,
+		       size_t max);
 void violations_release(struct violations *violations);
-/* "violations": null when nobody looked, else […]. */
+/* "violations": null when nobody looked, else […], and how many attempts found no room. */
 void violations_json(const struct violations *violations, struct json *json);

@@ -43,13 +43,34 @@ static int put_cell(struct str *out, const char *text, size_t pad)
 	return r < 0 || pad == 0 ? r : str_appendf(out, "%*s", (int)(pad + GAP - width), "");
 }
 
-/* The last cell of a row is not padded: no blanks at the end of a line. */
-static int put_row(struct str *out, const char *const *cells, size_t columns, const size_t *widths)
+/* As much of TEXT as has room, and a sign that there was more. */
+static int put_cut(struct str *out, const char *text, size_t room)
 {
+	size_t len = 0;
+
+	if (room == 0 || text_width(text) <= room)
+		return str_append(out, text);
+	for (size_t width = 0; text[len]; len++) {
+		width += ((unsigned char)text[len] & 0xc0) != 0x80;
+		if (width == room)
+			break;
+	}
+	return str_appendf(out, "%.*s…", (int)len, text);
+}
+
+/* The last cell of a row is not padded: no blanks at the end of a line. */
+static int put_row(struct str *out, const char *const *cells, const struct table *table,
+		   const size_t *widths)
+{
+	size_t last = table->columns - 1, used = 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < columns; i++)
-		r = put_cell(out, cells[i], i + 1 < columns ? widths[i] : 0);
+	for (size_t i = 0; r == 0 && i < last; i++) {
+		r = put_cell(out, cells[i], widths[i]);
+		used += widths[i] + GAP;
+	}
+	if (r == 0)
+		r = put_cut(out, cells[last], table->width > used + 8 ? table->width - used : 0);
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
@@ -77,8 +98,8 @@ int table_print(const struct table *table, struct str *out)
 	for (size_t i = 0; i < rows; i++)
 		measure(cells + i * table->columns, table->columns, widths);
 	if (table->heads)
-		r = put_row(out, table->heads, table->columns, widths);
+		r = put_row(out, table->heads, table, widths);
 	for (size_t i = 0; r == 0 && i < rows; i++)
-		r = put_row(out, cells + i * table->columns, table->columns, widths);
+		r = put_row(out, cells + i * table->columns, table, widths);
 	return r;
 }

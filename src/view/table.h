@@ -12,6 +12,7 @@ struct table {
 	const char *const *heads; /* NULL-terminated; NULL: no heading */
 	size_t columns;
 	struct strv cells;
+	size_t width; /* of the terminal: the last column is cut to fit; 0: it is not */
 };
 
 void table_release(struct table *table);

@@ -10,30 +10,41 @@
 #include "base/fd.h"
 #include "base/quick.h"
 #include "base/sys.h"
+#include "confine/confine.h"
 #include "warden/scratch.h"
+#include "warden/step.h"
+#include "warden/warden.h"
 
-_Noreturn static void await_hangup(int channel, const char *scratch)
+/* The warden's own filter is to come: it would be the command's, too, and hide from its
+ * observer what it refuses. */
+static bool is_confined(const struct warden_job *job)
 {
-	struct pollfd fd = {.fd = channel, .events = POLLRDHUP};
+	return !job->observed || confine_seccomp(step_seccomp(job->observed), NULL) == 0;
+}
+
+_Noreturn static void await_hangup(const struct warden_job *job)
+{
+	struct pollfd fd = {.fd = job->channel, .events = POLLRDHUP};
 
 	/* A session of its own: the kernel shares out time by session, if it likes. */
 	(void)setsid();
 	be_quick();
 	sys_close_range(0, 2, 0);
-	while (poll(&fd, 1, -1) < 0 && errno == EINTR)
-		;
+	if (is_confined(job))
+		while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+			;
 	(void)kill(-1, SIGKILL);
-	if (scratch)
-		scratch_remove_left(scratch);
+	if (job->scratch)
+		scratch_remove_left(job->scratch);
 	_exit(0);
 }
 
-int closer_start(int channel, const char *scratch, struct err *err)
+int closer_start(const struct warden_job *job, struct err *err)
 {
 	int pidfd = -1, r = sys_fork(&pidfd);
 
 	if (r == 0)
-		await_hangup(channel, scratch);
+		await_hangup(job);
 	if (r < 0)
 		return err_sys(err, r, "create a process");
 	fd_close(pidfd);

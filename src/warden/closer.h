@@ -10,8 +10,9 @@
 #pragma once
 
 struct err;
+struct warden_job;
 
-/* Start it; the caller has entered its domain (landlock_enclose()), and no signal
- * reaches it but SIGKILL and SIGSTOP. CHANNEL: to the supervisor. SCRATCH: a folder
- * that goes, too, if the supervisor is no more; NULL. */
-int closer_start(int channel, const char *scratch, struct err *err);
+/* Start it for JOB; the caller has entered its domain (landlock_enclose()), and no signal
+ * reaches it but SIGKILL and SIGSTOP. The job's scratch folder goes, too, if the
+ * supervisor is no more. */
+int closer_start(const struct warden_job *job, struct err *err);

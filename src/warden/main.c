@@ -117,6 +117,7 @@ int warden_main(int argc, char *const *args)
 					     .env = job.env,
 					     .owns_pidns = job.owns_pidns,
 					     .landlock = landlock.ruleset >= 0 ? &landlock : NULL,
+					     .observed = step_observed(job.steps, job.steps_len),
 					     .channel = CHANNEL,
 					     .terminal = terminal});
 	(void)warden_send_report(CHANNEL, &failed);

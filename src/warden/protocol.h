@@ -6,7 +6,8 @@
  * and then EXITED, or FAILED at any point before the command's program runs; the
  * supervisor reads that when the warden has ended. With a terminal it reads at
  * once: TERMINAL comes first, and STOPPED whenever the command was stopped. It
- * sends orders at any time. A staged run reports MOUNTED before all else, and is answered
+ * sends orders at any time. An observed command's own process says LISTENER, just before
+ * its program, in place of STARTING: its calls wait for answers. A staged run reports MOUNTED before all else, and is answered
  * by one byte. When its end is closed, the warden ends the run.
  */
 #pragma once
@@ -23,6 +24,7 @@ enum warden_report_kind {
 	WARDEN_TERMINAL, /* the supervisor's end of the command's terminal comes along */
 	WARDEN_STOPPED,  /* the command, by a signal; not after an order to stop everybody */
 	WARDEN_MOUNTED,  /* the stage; descriptors for others come along */
+	WARDEN_LISTENER, /* as WARDEN_STARTING; the listener of its filter comes along */
 };
 
 struct warden_report {

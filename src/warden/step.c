@@ -14,12 +14,20 @@ bool step_is_known(enum op_kind kind)
 	       kind == OP_SECCOMP || kind == OP_ALLOW || kind == OP_LANDLOCK || kind == OP_SCRATCH;
 }
 
-static unsigned seccomp_variant(const struct op *op)
+unsigned step_seccomp(const struct op *op)
 {
 	if (op->flags & OP_BARE)
 		return op->flags & OP_OFFLINE ? SECCOMP_BARE_OFFLINE : SECCOMP_BARE;
 	return (op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
 	       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0);
+}
+
+const struct op *step_observed(const struct op *ops, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (ops[i].kind == OP_SECCOMP && ops[i].flags & OP_OBSERVE)
+			return &ops[i];
+	return NULL;
 }
 
 int step_apply(const struct op *op, const struct landlock *landlock, struct err *err)
@@ -38,7 +46,7 @@ int step_apply(const struct op *op, const struct landlock *landlock, struct err 
 	case OP_NO_NEW_PRIVS:
 		return confine_no_new_privs(err);
 	case OP_SECCOMP:
-		return confine_seccomp(seccomp_variant(op), err);
+		return op->flags & OP_OBSERVE ? 0 : confine_seccomp(step_seccomp(op), err);
 	case OP_ALLOW:
 		return allow_apply(landlock, op, err);
 	case OP_LANDLOCK: /* entered by the command alone */

@@ -10,5 +10,9 @@ struct landlock;
 
 bool step_is_known(enum op_kind kind);
 /* Do it, for good; rules go to LANDLOCK. Entering that domain is the command's
- * alone, and warden_run() sees to it. */
+ * alone, and so is an observed filter: warden_run() sees to both. */
 int step_apply(const struct op *op, const struct landlock *landlock, struct err *err);
+/* The seccomp filter among OPS if it is observed, which the command enters by itself; else
+ * NULL. */
+const struct op *step_observed(const struct op *ops, size_t len);
+unsigned step_seccomp(const struct op *op); /* its SECCOMP_... */

@@ -17,11 +17,13 @@
 #include "base/fd.h"
 #include "base/quick.h"
 #include "base/sys.h"
+#include "confine/confine.h"
 #include "confine/landlock.h"
 #include "warden/closer.h"
 #include "warden/exec.h"
 #include "warden/protocol.h"
 #include "warden/scratch.h"
+#include "warden/step.h"
 #include "warden/tree.h"
 
 enum { END_OF_TREE_MS = 2000, REAP_MAX = 1000 };
@@ -46,6 +48,28 @@ static int start_session(const struct warden_job *job, struct err *err)
 	return 0;
 }
 
+/* Nobody but the supervisor may hold the listener. Where none is to be had the boundary is
+ * the same, and nobody looks. */
+static int enter_observed(const struct warden_job *job, struct err *err)
+{
+	struct warden_report starting = {.kind = WARDEN_STARTING};
+	unsigned variant = step_seccomp(job->observed);
+	int fd = confine_seccomp_observed(variant, job->observed->flags & OP_PROFILE);
+	int r;
+
+	if (fd < 0 && fd != -EBUSY && fd != -EINVAL)
+		return err_sys(err, fd, "install the observed seccomp filter");
+	if (fd < 0) {
+		r = confine_seccomp(variant, err);
+		if (r < 0)
+			return r;
+		r = warden_send_report(job->channel, &starting);
+	} else {
+		r = warden_send_fds(job->channel, WARDEN_LISTENER, &fd, 1);
+	}
+	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
+}
+
 /* What only the command's process does to itself. */
 static int prepare_child(const struct warden_job *job, struct err *err)
 {
@@ -64,7 +88,7 @@ static int prepare_child(const struct warden_job *job, struct err *err)
 	sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return err_sys(err, -errno, "unblock signals");
-	return 0;
+	return job->observed ? enter_observed(job, err) : 0;
 }
 
 /* Runs on a stack of its own in the warden's memory, while the warden waits. */
@@ -199,7 +223,7 @@ static int enclose(struct warden *w, struct err *err)
 		return 0;
 	r = landlock_enclose(err);
 	w->enclosed = r == 0;
-	return r < 0 ? r : closer_start(w->job->channel, w->job->scratch, err);
+	return r < 0 ? r : closer_start(w->job, err);
 }
 
 static int prepare(struct warden *w, struct err *err)
@@ -254,7 +278,7 @@ _Noreturn void warden_run(const struct warden_job *job)
 	}
 	if (prepare(&w, &err) < 0)
 		fail(job, &err);
-	if (warden_send_report(job->channel, &starting) < 0)
+	if (!job->observed && warden_send_report(job->channel, &starting) < 0)
 		_exit(1);
 	w.command = launch_command(job, &err);
 	if (w.command < 0)
@@ -262,5 +286,7 @@ _Noreturn void warden_run(const struct warden_job *job)
 	/* The command's input and output are its own: a reader must see their end
 	 * when the command closes them. */
 	sys_close_range(0, 2, 0);
+	if (job->observed && confine_seccomp(step_seccomp(job->observed), &err) < 0)
+		end_run(&w, -1);
 	watch(&w, children);
 }

@@ -10,15 +10,18 @@
 #include <stdbool.h>
 
 struct landlock;
+struct op;
 
 struct warden_job {
 	char *const *argv;
 	char *const *env;
 	bool owns_pidns;                 /* its end is everybody's end */
 	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
-	const char *scratch;             /* a folder that is to go with the supervisor; NULL */
-	int channel;                     /* to the supervisor; see protocol.h */
-	int terminal; /* becomes the controlling one of the command's session; or -1 */
+	const struct op *observed; /* a seccomp filter: entered by the command with a listener, and
+				    * by the warden without, once that has begun; NULL: none */
+	const char *scratch;       /* a folder that is to go with the supervisor; NULL */
+	int channel;               /* to the supervisor; see protocol.h */
+	int terminal;              /* becomes the controlling one of the command's session; or -1 */
 };
 
 _Noreturn void warden_run(const struct warden_job *job);

@@ -112,15 +112,19 @@ def sandboxes():
         box.write("pale.toml", GOOD)
         r = box.pale("sandbox", "list")
         eq([line.split() for line in r.out.splitlines()],
-           [["COMMAND", "SANDBOX", "WORLD", "CEILING", "NETWORK"],
-            ["lint", "custom", "pinhole", "2", "none"], ["t", "ci", "pinhole", "2", "none"],
-            ["(ad", "hoc)", "build", "scoped", "4", "none"]], "sandbox list")
+           [["COMMAND", "SANDBOX", "WORLD", "CEILING", "NETWORK", "RUNS", "MEMORY", "CPU", "AVERAGE", "LONGEST"],
+            ["lint", "custom", "pinhole", "2", "none", "0", "-", "-", "-", "-"],
+            ["t", "ci", "pinhole", "2", "none", "0", "-", "/", "512m", "-", "/", "30s", "-", "-", "/", "7m"],
+            ["(ad", "hoc)", "build", "scoped", "4", "none"] + ["-"] * 5], "sandbox list")
+        limits = lambda memory, cpu, timeout: {"memory": memory, "cpu_ms": cpu, "timeout_ms": timeout}
         eq(box.pale("sandbox", "-j").json(),
            [{"command": "lint", "sandbox": "custom", "world": "pinhole", "ceiling": 2,
-             "network": "none"},
-            {"command": "t", "sandbox": "ci", "world": "pinhole", "ceiling": 2, "network": "none"},
+             "network": "none", "limits": limits(None, None, None), "observed": None},
+            {"command": "t", "sandbox": "ci", "world": "pinhole", "ceiling": 2, "network": "none",
+             "limits": limits(512 << 20, 30000, 420000), "observed": None},
             {"command": None, "sandbox": "build", "world": "scoped", "ceiling": 4,
-             "network": "none"}], "sandbox list -j")
+             "network": "none", "limits": limits(2 << 30, 120000, 300000), "observed": None}],
+           "sandbox list -j")
         r = box.pale("sandbox", "inspect", "t")
         lines = [line.split() for line in r.out.splitlines()]
         ok(["timeout", '"7m"', box.path("pale.toml") + ":6"] in lines, "inspect: value and origin", r)

@@ -159,7 +159,8 @@ OWN_ATTEMPTS = (
 def case_own_files_are_out_of_reach_PT01_PT15(p):
     p.no_config()
     env = at_home(p)
-    config = p.write(p.home / '.config/pale/pale.toml', '# CANARY-OWN\n')
+    # the history is pale's own doing, and would change them
+    config = p.write(p.home / '.config/pale/pale.toml', '# CANARY-OWN\n[history]\nenabled = false\n')
     state = p.write(p.home / '.local/state/pale/note', 'CANARY-OWN\n', 0o600)
     for d in (p.home / '.local/state/pale', p.home / '.config/pale'):
         d.chmod(0o700)

@@ -159,6 +159,36 @@ static void test_nearest(void)
 	tap_eq_str(str_nearest("json", NULL, 0), NULL, "no candidates");
 }
 
+static void test_word(void)
+{
+	static const struct {
+		const char *text, *want;
+	} cases[] = {
+		{"/usr/share/a_b-c.d", "/usr/share/a_b-c.d"},
+		{"~/x", "~/x"},
+		{"~x", "'~x'"},
+		{"", "''"},
+		{"a b", "'a b'"},
+		{"$(id)", "'$(id)'"},
+		{"it's", "'it'\\''s'"},
+		{"a\\b", "'a\\b'"},
+		{"sch\xc3\xb6n", "sch\xc3\xb6n"},
+		{"a\nb'\\", "$'a\\x0ab\\'\\\\'"},
+		{"\xff", "$'\\xff'"},
+		{"a\xe2\x80\xae"
+		 "b",
+		 "$'a\\xe2\\x80\\xaeb'"},
+	};
+
+	for (size_t i = 0; i < array_len(cases); i++) {
+		_cleanup_(str_release) struct str got = {0};
+
+		tap_ok(str_append_word(&got, cases[i].text) == 0, "a word");
+		tap_eq_str(str_text(&got), cases[i].want, "as a word of a shell: %s",
+			   cases[i].want);
+	}
+}
+
 int main(void)
 {
 	test_append();
@@ -166,5 +196,6 @@ int main(void)
 	test_utf8();
 	test_escaped();
 	test_nearest();
+	test_word();
 	return tap_done();
 }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "cli/screen.h"
+#include "view/width.h"
 #include "tap.h"
 
 static void check(unsigned width, enum patch_line kind, const char *line, size_t len,

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/run-refused.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/run.h"
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "base/str.h"
+
+static bool covers(const struct strv *rules, const char *path)
+{
+	for (size_t i = 0; i < rules->len; i++)
+		if (path && path_covers(rules->items[i], path))
+			return true;
+	return false;
+}
+
+/* `KEY = VALUE`, as somebody wrote it or could have. */
+static char *assignment(const struct spec *spec, enum dim dim)
+{
+	_cleanup_(str_release) struct str value = {0};
+
+	if (spec_print_dim(spec, dim, &value) < 0)
+		return NULL;
+	return str_printf("%s = %s", spec_keys[dim].path, str_text(&value));
+}
+
+static char *hiding_rule(const struct spec *spec, const char *path)
+{
+	if (covers(&spec->paths_hidden, path))
+		return strdup("paths_hidden");
+	/* Of the workspace nothing else is missing. */
+	if (spec->filesystem >= FILESYSTEM_READONLY && spec->workspace && path &&
+	    path_covers(spec->workspace, path))
+		return strdup(".paleignore");
+	return assignment(spec, DIM_FILESYSTEM);
+}
+
+static char *find_rule(const struct spec *spec, const struct violation *v)
+{
+	int dim = dim_by_name(v->dimension);
+
+	switch (v->cause) {
+	case CAUSE_READONLY:
+		return covers(&spec->paths_readable, v->target) ? strdup("paths_readable")
+								: assignment(spec, DIM_FILESYSTEM);
+	case CAUSE_HIDDEN:
+		return dim == DIM_SOCKETS ? assignment(spec, DIM_SOCKETS)
+					  : hiding_rule(spec, v->target);
+	case CAUSE_PROTECTED:
+		return strdup(covers(&spec->paths_readable, v->target) ? "paths_readable"
+								       : "protected path");
+	case CAUSE_NETWORK:
+		return assignment(spec, DIM_NETWORK);
+	case CAUSE_SECCOMP:
+		break;
+	}
+	return dim == DIM_NESTED || dim == DIM_PROCESSES || dim == DIM_NETWORK
+		       ? assignment(spec, (enum dim)dim)
+		       : strdup("seccomp");
+}
+
+void run_explain_refused(struct run *run)
+{
+	struct violations *violations = &run->result.violations;
+
+	for (size_t i = 0; i < violations->len; i++) {
+		struct violation *v = &violations->items[i];
+
+		if (!v->rule)
+			v->rule = find_rule(&run->resolved.spec, v);
+	}
+}

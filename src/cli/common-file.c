@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "cli/common.h"
+
+/* Can a file be made beside it? To ask for permission is not enough: /proc gives it. */
+static int try_folder(int dir)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	char name[64];
+
+	snprintf(name, sizeof(name), ".pale-%d-%llx", (int)getpid(),
+		 (unsigned long long)clock_mono_ns());
+	fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	unlinkat(dir, name, 0);
+	return 0;
+}
+
+static int check_target(const struct outfile *file, struct err *err)
+{
+	struct stat st;
+	int r = try_folder(file->dir);
+
+	if (r < 0)
+		return err_sys(err, r, "%s: cannot write %s", file->option, file->name);
+	if (fstatat(file->dir, file->name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISREG(st.st_mode))
+		return 0;
+	return err_set(err, ERR_USAGE, -EINVAL, "%s: %s is no regular file", file->option,
+		       file->name);
+}
+
+int outfile_open(const char *option, const char *path, struct outfile *ret, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	_cleanup_(freep) char *dir = slash ? strndup(path, (size_t)(slash - path) + 1)
+					   : strdup(".");
+	_cleanup_(fd_closep) int fd = -1;
+	struct outfile file = {.option = option, .name = slash ? slash + 1 : path};
+	int r;
+
+	if (!dir)
+		return err_oom(err);
+	/* A relative name may lie in the workspace, where links are anybody's. */
+	fd = dir[0] == '/' ? fd_open(dir, O_RDONLY | O_DIRECTORY)
+			   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return err_sys(err, dir[0] == '/' ? -errno : fd, "%s: cannot open %s", option, dir);
+	if (!*file.name)
+		return err_set(err, ERR_USAGE, -EISDIR, "%s: %s is a folder", option, dir);
+	file.dir = fd;
+	r = check_target(&file, err);
+	if (r < 0)
+		return r;
+	*ret = file;
+	take_fd(fd);
+	return 0;
+}
+
+int outfile_write(const struct outfile *file, const struct str *text, struct err *err)
+{
+	mode_t mask = umask(0);
+	int r;
+
+	umask(mask);
+	r = file_replace(file->dir, file->name, str_text(text), text->len, 0666 & ~mask, err);
+	return r < 0 ? err_wrap(err, r, "%s", file->option) : 0;
+}
+
+void outfile_close(struct outfile *file)
+{
+	file->dir = fd_close(file->dir);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/rehearse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/staged.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "policy/spec-text.h"
+
+#define STAGE_PREFIX "pale-rehearsal."
+#define BUSY_TRIES   100
+#define BUSY_WAIT_NS 20000000L
+
+enum {
+	SPEC_FD = 3, /* in the `pale` process */
+	RESULT_FD,
+	PROFILE_FD,
+	FIRST_FREE_FD,
+	ANSWER_MAX = 64 << 20,
+};
+
+/* --- the stage --- */
+
+/* Does the name say that it is ours, and of whom? */
+static bool is_ours(const char *name, pid_t *ret_pid)
+{
+	char *end;
+	long pid;
+
+	if (!str_starts(name, STAGE_PREFIX))
+		return false;
+	pid = strtol(name + strlen(STAGE_PREFIX), &end, 10);
+	if (*end != '.' || pid < 1 || pid > INT_MAX || strlen(end) != 9 ||
+	    strspn(end + 1, "0123456789abcdef") != 8)
+		return false;
+	*ret_pid = (pid_t)pid;
+	return true;
+}
+
+static int name_stage(char ret[STAGE_NAME_MAX + 1], struct err *err)
+{
+	unsigned chance;
+
+	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+		return err_sys(err, -errno, "getrandom");
+	snprintf(ret, STAGE_NAME_MAX + 1, STAGE_PREFIX "%d.%08x", (int)getpid(), chance);
+	return 0;
+}
+
+/* The run has ended, but what held its mounts may be about to. */
+static int drop_stage(const char *state_dir, const char *name, struct err *err)
+{
+	const struct timespec wait = {.tv_nsec = BUSY_WAIT_NS};
+	_cleanup_(stage_freep) struct stage *stage = NULL;
+	int r = stage_open(state_dir, name, false, &stage, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	for (int i = 0; i < BUSY_TRIES; i++) {
+		r = stage_lock(stage, true, err);
+		if (r != -EBUSY)
+			break;
+		nanosleep(&wait, NULL);
+	}
+	return r < 0 ? r : stage_remove(stage, err);
+}
+
+/* What rehearsals left behind that were killed. */
+static void sweep(const char *state_dir)
+{
+	char **names = NULL;
+
+	if (stage_list(state_dir, &names, NULL) < 0)
+		return;
+	for (char **name = names; *name; name++) {
+		_cleanup_(stage_freep) struct stage *stage = NULL;
+		pid_t pid;
+
+		if (is_ours(*name, &pid) && kill(pid, 0) < 0 && errno == ESRCH &&
+		    stage_open(state_dir, *name, false, &stage, NULL) == 0 &&
+		    stage_try_lock(stage, true, NULL) == 0)
+			(void)stage_remove(stage, NULL);
+		free(*name);
+	}
+	free(names);
+}
+
+static int collect_changes(const char *state_dir, const char *name, struct strv *ret,
+			   struct err *err)
+{
+	_cleanup_(stage_freep) struct stage *stage = NULL;
+	_cleanup_(changes_freep) struct changes *changes = NULL;
+	int r = stage_open(state_dir, name, false, &stage, err);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = changes_read(stage, &changes, err);
+	for (size_t i = 0; r == 0 && i < changes->n; i++) {
+		const struct change *at = &changes->items[i];
+
+		if (at->flags & CHANGE_IS_SAME || !change_stands_alone(changes, i))
+			continue;
+		if (strv_take(ret, path_join(stage->roots[at->root].path, at->path)) < 0)
+			r = err_oom(err);
+	}
+	return r;
+}
+
+/* --- the process --- */
+
+struct fds {
+	int passed[FIRST_FREE_FD]; /* what becomes 0 to PROFILE_FD; -1: not passed */
+	int lifeline;              /* our end of RESULT_FD */
+	int signals;
+};
+
+static void fds_release(struct fds *fds)
+{
+	for (size_t i = 0; i < array_len(fds->passed); i++)
+		fd_close(fds->passed[i]);
+	fd_close(fds->lifeline);
+	fd_close(fds->signals);
+}
+
+static int keep_high(int fd, int *ret)
+{
+	if (fd < 0)
+		return -errno;
+	*ret = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
+	fd_close(fd);
+	return *ret < 0 ? -errno : 0;
+}
+
+static int fds_open(struct fds *fds, const struct str *spec, bool profile, const sigset_t *ours,
+		    struct err *err)
+{
+	const int stdio[3] = {STDIN_FILENO, STDERR_FILENO, STDERR_FILENO};
+	int pair[2], r = 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		r = keep_high(dup(stdio[i]), &fds->passed[i]);
+	if (r == 0)
+		r = keep_high(memfd_create("spec", MFD_CLOEXEC), &fds->passed[SPEC_FD]);
+	if (r == 0)
+		r = fd_write_all(fds->passed[SPEC_FD], str_text(spec), spec->len);
+	if (r == 0 && lseek(fds->passed[SPEC_FD], 0, SEEK_SET) < 0)
+		r = -errno;
+	if (r == 0 && profile)
+		r = keep_high(memfd_create("profile", MFD_CLOEXEC), &fds->passed[PROFILE_FD]);
+	if (r == 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		r = -errno;
+	if (r == 0) {
+		fds->lifeline = pair[0];
+		r = keep_high(pair[1], &fds->passed[RESULT_FD]);
+	}
+	if (r == 0) {
+		fds->signals = signalfd(-1, ours, SFD_CLOEXEC | SFD_NONBLOCK);
+		r = fds->signals < 0 ? -errno : 0;
+	}
+	return r < 0 ? err_sys(err, r, "descriptors for pale run") : 0;
+}
+
+static int spawn(const char *program, char *const *argv, const struct fds *fds,
+		 const sigset_t *mask, pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r != 0)
+		return -r;
+	r = posix_spawnattr_init(&attr);
+	if (r != 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+	for (int i = 0; i < FIRST_FREE_FD && r == 0; i++)
+		if (fds->passed[i] >= 0)
+			r = posix_spawn_file_actions_adddup2(&actions, fds->passed[i], i);
+	if (r == 0)
+		r = posix_spawnattr_setsigmask(&attr, mask);
+	if (r == 0)
+		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	if (r == 0)
+		r = posix_spawn(ret_pid, program, &actions, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+/* Where `pale` finds pale-verbs, the other way round. */
+static int find_pale(char ret[PATH_MAX + 32], struct err *err)
+{
+	static const char *const places[] = {"pale", "../../bin/pale"};
+	char self[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[len < 0 ? 0 : len] = '\0';
+	slash = strrchr(self, '/');
+	for (size_t i = 0; slash && i < array_len(places); i++) {
+		snprintf(ret, PATH_MAX + 32, "%.*s/%s", (int)(slash - self), self, places[i]);
+		if (access(ret, X_OK) == 0)
+			return 0;
+	}
+	err_set(err, ERR_SYSTEM, -ENOENT, "pale is not where it belongs: beside %s", self);
+	return err_hint(err, -ENOENT, "install it there, or as ../../bin/pale from there");
+}
+
+static int make_argv(const struct rehearsal *rehearsal, const char *program, const char *stage,
+		     struct strv *ret)
+{
+	int r = strv_add(ret, program);
+
+	if (r == 0)
+		r = strv_add(ret, "run");
+	if (r == 0)
+		r = strv_addf(ret, "--spec-fd=%d", SPEC_FD);
+	if (r == 0)
+		r = strv_addf(ret, "--result-fd=%d", RESULT_FD);
+	if (r == 0 && rehearsal->profile)
+		r = strv_addf(ret, "--profile-fd=%d", PROFILE_FD);
+	if (r == 0)
+		r = strv_addf(ret, "--stage=%s", stage);
+	if (r == 0)
+		r = strv_addf(ret, "--workspace=%s", rehearsal->context->workspace.root);
+	if (r == 0)
+		r = strv_add(ret, "--");
+	for (char *const *arg = rehearsal->argv; *arg && r == 0; arg++)
+		r = strv_add(ret, *arg);
+	return r;
+}
+
+/* Signals go to the run, which ends the command; at the second one it has no choice. */
+static void pass_signal(const struct fds *fds, pid_t pid, int *interrupted)
+{
+	struct signalfd_siginfo info;
+
+	while (read(fds->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		kill(pid, *interrupted ? SIGKILL : (int)info.ssi_signo);
+		*interrupted = (int)info.ssi_signo;
+	}
+}
+
+/* Until it closes its end: then it exits. */
+static int listen_to(const struct fds *fds, pid_t pid, struct str *answer, int *interrupted)
+{
+	for (;;) {
+		struct pollfd polled[] = {{.fd = fds->lifeline, .events = POLLIN},
+					  {.fd = fds->signals, .events = POLLIN}};
+		char buf[8192];
+		ssize_t n;
+
+		if (poll(polled, 2, -1) < 0 && errno != EINTR)
+			return -errno;
+		if (polled[1].revents)
+			pass_signal(fds, pid, interrupted);
+		if (!polled[0].revents)
+			continue;
+		n = recv(fds->lifeline, buf, sizeof(buf), MSG_DONTWAIT);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0)
+			return 0;
+		if (answer->len + (size_t)n > ANSWER_MAX)
+			return -EFBIG;
+		if (str_append_bytes(answer, buf, (size_t)n) < 0)
+			return -ENOMEM;
+	}
+}
+
+static void reap(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int read_profile(const struct fds *fds, struct evidence *ret, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int fd = fds->passed[PROFILE_FD], r;
+
+	if (fd < 0)
+		return 0;
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_sys(err, -errno, "the profile");
+	r = fd_read_all(fd, ANSWER_MAX, &text);
+	return r < 0 ? err_sys(err, r, "the profile")
+		     : evidence_read_profile(ret, str_text(&text), text.len, err);
+}
+
+static int run(const struct rehearsal *rehearsal, const char *stage, struct fds *fds,
+	       const sigset_t *mask, struct evidence *ret, struct err *err)
+{
+	_cleanup_(strv_release) struct strv argv = {0};
+	_cleanup_(str_release) struct str answer = {0};
+	char program[PATH_MAX + 32];
+	int interrupted = 0, r = find_pale(program, err);
+	pid_t pid;
+
+	if (r < 0)
+		return r;
+	if (make_argv(rehearsal, program, stage, &argv) < 0)
+		return err_oom(err);
+	r = spawn(program, argv.items, fds, mask, &pid);
+	if (r < 0)
+		return err_sys(err, r, "start %s", program);
+	fds->passed[RESULT_FD] = fd_close(fds->passed[RESULT_FD]);
+	r = listen_to(fds, pid, &answer, &interrupted);
+	fds->lifeline = fd_close(fds->lifeline);
+	reap(pid);
+	if (r < 0)
+		return err_sys(err, r, "listen to pale run");
+	if (interrupted)
+		return err_set(err, ERR_SYSTEM, -EINTR, "interrupted; nothing was kept");
+	r = evidence_read_result(ret, str_text(&answer), answer.len, err);
+	return r < 0 ? r : read_profile(fds, ret, err);
+}
+
+/* Signals are ours from before the stage exists until it is gone. */
+static int guarded(const struct rehearsal *rehearsal, const struct str *spec, struct evidence *ret,
+		   struct err *err)
+{
+	_cleanup_(fds_release) struct fds fds = {{-1, -1, -1, -1, -1, -1}, -1, -1};
+	const char *state = rehearsal->context->workspace.state_dir;
+	char stage[STAGE_NAME_MAX + 1];
+	struct err dropped = {0};
+	sigset_t ours, before;
+	int r, d;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigaddset(&ours, SIGQUIT);
+	r = name_stage(stage, err);
+	if (r < 0)
+		return r;
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	r = fds_open(&fds, spec, rehearsal->profile, &ours, err);
+	if (r == 0)
+		r = run(rehearsal, stage, &fds, &before, ret, err);
+	if (r == 0)
+		r = collect_changes(state, stage, &ret->changed, err);
+	d = drop_stage(state, stage, &dropped);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (r == 0 && d < 0) {
+		*err = dropped;
+		return err_wrap(err, d, "remove the stage of the rehearsal, %s", stage);
+	}
+	return r;
+}
+
+int rehearse(const struct rehearsal *rehearsal, struct evidence *ret, struct err *err)
+{
+	_cleanup_(evidence_release) struct evidence evidence = {0};
+	_cleanup_(str_release) struct str spec = {0};
+	int r;
+
+	if (!rehearsal->context->workspace.state_dir)
+		return err_hint(err,
+				err_set(err, ERR_SYSTEM, -ENOENT,
+					"no place for what the command writes: no home is known"),
+				"set XDG_STATE_HOME");
+	r = spec_print(rehearsal->spec, &spec, err);
+	if (r < 0)
+		return r;
+	sweep(rehearsal->context->workspace.state_dir);
+	r = guarded(rehearsal, &spec, &evidence, err);
+	if (r < 0)
+		return r;
+	evidence.asked = take_ptr(spec.data);
+	*ret = evidence;
+	evidence = (struct evidence){0};
+	return 0;
+}
+
+int rehearsal_argv(const struct command *command, struct strv *ret, struct err *err)
+{
+	int r = 0;
+
+	if (command->cmd) {
+		r = strv_add(ret, "/bin/sh");
+		if (r == 0)
+			r = strv_add(ret, "-c");
+		if (r == 0)
+			r = strv_add(ret, command->cmd);
+	}
+	for (size_t i = 0; i < command->argv.len && r == 0; i++)
+		r = strv_add(ret, command->argv.items[i]);
+	return r < 0 ? err_oom(err) : 0;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observer - looks at what a command attempts, while the kernel decides.
+ *
+ * The command's filter tells of calls that would change something or reach somebody,
+ * and of those that it refuses (tools/seccomp-gen.c). The observer answers each at
+ * once: what the plain filter allows goes on, what it refuses is refused, and neither
+ * depends on anything but registers. Then it finds out whether the boundary stood in
+ * the way, and counts. A hostile command can blur what is seen, and gains nothing.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "observe/verdict.h"
+#include "result/violation.h"
+
+struct plan;
+struct profile;
+
+struct observer {
+	struct scene scene;
+	unsigned variant; /* SECCOMP_..., whose answers are given */
+	bool nested;      /* a task may have another root */
+	int listener;     /* borrowed; -1: none came */
+	uint64_t begin_ns;
+	struct violations *found;
+	struct violations missing; /* hidden, if the host has them: known at the end */
+	struct profile *profile;   /* NULL: only attempts */
+	bool has_begun;            /* something was executed */
+	bool has_program;          /* … and of the first program it is known which */
+};
+
+/* FOUND gets what was refused, PROFILE (or NULL) all that was used. */
+void observer_init(struct observer *o, const struct plan *plan, struct violations *found,
+		   struct profile *profile);
+/* Its command is about to begin. */
+void observer_begin(struct observer *o, int listener);
+/* Answer what waits, but return soon. */
+void observer_serve(struct observer *o);
+/* The run has ended. */
+void observer_finish(struct observer *o);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task - what a task that waits for an answer has in its registers and memory.
+ *
+ * It may share that memory with others who change it, or lie: what is read here
+ * is for reports, and nothing is decided on it.
+ */
+#pragma once
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* SIZE bytes at ADDRESS. Returns how many could be read, or -errno. */
+ssize_t task_read(pid_t pid, uint64_t address, void *buf, size_t size);
+/* The name at ADDRESS, with its NUL. Its length, or -errno: -ENAMETOOLONG. */
+int task_read_name(pid_t pid, uint64_t address, char ret[PATH_MAX]);
+/* NAME as the task means it: relative to its descriptor DIR, or AT_FDCWD; normalized. An
+ * empty one is DIR itself. 0 or -errno. */
+int task_resolve(pid_t pid, int dir, const char *name, char ret[PATH_MAX]);
+/* Lexical: NAME in BASE, which is absolute. Without "//", "." and "..". */
+int task_join(const char *base, const char *name, char ret[PATH_MAX]);

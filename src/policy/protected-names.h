@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * protected-names - names in a workspace that programs of the host act on: policy,
+ * shells, editors, agents and git read or execute them there.
+ */
+#pragma once
+#include <stdbool.h>
+
+/* At the root of a workspace; ends in NULL. */
+extern const char *const protected_names[];
+/* In every directory that git takes for a repository's; ends in NULL. With
+ * `commondir` it would read the others from somewhere else. */
+extern const char *const protected_git_names[];
+
+/* Is RELATIVE, a path in a workspace, one of these by its name, or below one? What
+ * git really uses may lie elsewhere: plan/protected.h looks. */
+bool protected_is_named(const char *relative);

@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/remedy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "base/size.h"
+#include "config/ignore.h"
+#include "config/toml.h"
+#include "config/value.h"
+#include "config/workspace.h"
+#include "policy/protected-names.h"
+#include "policy/rule-set.h"
+#include "policy/sensitive.h"
+
+struct attempt {
+	const struct spec *spec;
+	const struct user *user;
+	const char *op, *target;
+	struct remedy *remedy;
+	struct err *err;
+};
+
+static bool is_one_of(const char *word, const char *const *list)
+{
+	for (; *list; list++)
+		if (str_eq(word, *list))
+			return true;
+	return false;
+}
+
+static int never(const struct attempt *a, const char *why)
+{
+	a->remedy->possible = false;
+	a->remedy->why = why;
+	return 0;
+}
+
+/* The spec has nothing against it. */
+static int allowed(const struct attempt *a, const char *why)
+{
+	a->remedy->allowed = true;
+	return never(a, why);
+}
+
+/* TEXT is what the option takes (NULL: it is a flag), VALUE TOML. */
+static int open_key(const struct attempt *a, enum dim dim, const char *value, const char *text,
+		    const char *opens)
+{
+	_cleanup_(str_release) struct str option = {0};
+	struct remedy *remedy = a->remedy;
+	int r = str_append(&option, spec_keys[dim].flag);
+
+	if (r == 0 && text)
+		r = str_append_char(&option, ' ');
+	if (r == 0 && text)
+		r = str_append_word(&option, text);
+	remedy->possible = true;
+	remedy->dim = dim;
+	remedy->is_item = key_is_list(&spec_keys[dim]);
+	remedy->value = value ? strdup(value) : NULL;
+	remedy->opens = strdup(opens);
+	remedy->option = take_ptr(option.data);
+	return r < 0 || !remedy->opens || !remedy->option || (value && !remedy->value)
+		       ? err_oom(a->err)
+		       : 0;
+}
+
+static int open_staged(const struct attempt *a)
+{
+	struct remedy *remedy = a->remedy;
+
+	remedy->possible = true;
+	remedy->dim = DIM_COUNT_;
+	remedy->option = strdup("--staged");
+	remedy->opens = strdup("nothing: the change waits for `pale review`, marked as protected");
+	return remedy->option && remedy->opens ? 0 : err_oom(a->err);
+}
+
+/* How a rule for PATH is written: relative to the workspace, or to the home. */
+static char *rule_text(const struct attempt *a, const char *path)
+{
+	const char *base = a->spec->workspace, *rest;
+
+	if (base && path_covers(base, path)) {
+		rest = path + strlen(base);
+		rest += *rest == '/';
+		if (!*rest)
+			return strdup(".");
+		return *rest == '~' || *rest == '$' ? str_printf("./%s", rest) : strdup(rest);
+	}
+	base = a->user->home;
+	if (base && path_covers(base, path) && !str_eq(base, path))
+		return str_printf("~%s", path + strlen(base));
+	return strdup(path);
+}
+
+/* Does TEXT, as a rule, mean PATH? A `$` or `**` at the wrong place means more. */
+static bool means(const struct attempt *a, const char *text, const char *path)
+{
+	_cleanup_(freep) char *got = NULL;
+	const char *base = a->spec->workspace ? a->spec->workspace : "/";
+
+	return path_rule_expand(text, base, base, a->user->home, &got, NULL) == 0 &&
+	       str_eq(got, path);
+}
+
+/* BEFORE, the path and AFTER say what it opens. */
+static int open_path(const struct attempt *a, enum dim dim, const char *path, const char *before,
+		     const char *after)
+{
+	_cleanup_(freep) char *text = rule_text(a, path);
+	_cleanup_(freep) char *opens = str_printf("%s%s%s", before, path, after);
+	_cleanup_(str_release) struct str value = {0};
+	int r;
+
+	if (!text || !opens)
+		return err_oom(a->err);
+	if (!means(a, text, path) || !means(a, path, path))
+		return never(a, "no rule can name that path");
+	r = toml_quote(&value, text, strlen(text));
+	if (r < 0 && r != -EILSEQ)
+		return err_oom(a->err);
+	return open_key(a, dim, value.data, text[0] == '~' ? text : path, opens);
+}
+
+/* Folders below the home that programs keep copies in; how many names below belong to it. */
+static const struct {
+	const char *path;
+	unsigned names;
+} cache_folders[] = {
+	{".cache", 1},
+	{".npm", 0},
+	{".cargo/registry", 0},
+	{".cargo/git", 0},
+	{"go/pkg", 0},
+	{".gradle/caches", 0},
+	{".gradle/wrapper", 0},
+	{".m2/repository", 0},
+	{".ivy2/cache", 0},
+	{".ccache", 0},
+	{".nuget/packages", 0},
+	{".pub-cache", 0},
+	{".bun/install/cache", 0},
+	{".local/share/pnpm", 0},
+	{".local/share/uv", 0},
+	{".yarn/berry", 0},
+	{".node-gyp", 0},
+	{".conda/pkgs", 0},
+	{".stack", 0},
+	{".cabal/packages", 0},
+};
+
+/* The cache folder that PATH lies in: a new string. NULL: none, or no memory. */
+static char *cache_of(const struct attempt *a, const char *path)
+{
+	const char *home = a->user->home;
+
+	for (size_t i = 0; home && i < array_len(cache_folders); i++) {
+		_cleanup_(freep) char *folder = path_join(home, cache_folders[i].path);
+		size_t len = folder ? strlen(folder) : 0;
+
+		if (!folder || !path_covers(folder, path))
+			continue;
+		for (unsigned n = 0; n < cache_folders[i].names && path[len]; n++)
+			len += 1 + strcspn(path + len + 1, "/");
+		return strndup(path, len);
+	}
+	return NULL;
+}
+
+static bool is_read(const char *op)
+{
+	static const char *const ops[] = {"read", "execute", "stat", "list", NULL};
+
+	return is_one_of(op, ops);
+}
+
+/* Does OP change what is listed in the folder, whatever the file is? */
+static bool changes_folder(const char *op)
+{
+	static const char *const ops[] = {"rename", "unlink", "remove",  "rmdir", "mkdir",
+					  "mknod",  "link",   "symlink", "bind",  NULL};
+
+	return is_one_of(op, ops);
+}
+
+/* The least that has to be opened for OP on PATH: it, or its folder. NULL: the folder
+ * is not there either, so nothing is to be opened. */
+static char *least(const char *op, const char *path)
+{
+	struct stat st;
+	char *slash, *folder;
+
+	if (!changes_folder(op) && lstat(path, &st) == 0 && !S_ISLNK(st.st_mode))
+		return strdup(path);
+	folder = strdup(path);
+	slash = folder ? strrchr(folder, '/') : NULL;
+	if (!slash)
+		return folder;
+	slash[slash == folder] = '\0';
+	if (lstat(folder, &st) == 0 && S_ISDIR(st.st_mode))
+		return folder;
+	free(folder);
+	return NULL;
+}
+
+static bool is_hidden(const struct attempt *a, const char *path)
+{
+	for (size_t i = 0; i < a->spec->paths_hidden.len; i++)
+		if (path_covers(a->spec->paths_hidden.items[i], path))
+			return true;
+	return false;
+}
+
+static bool is_ignored(const char *workspace, const char *path)
+{
+	struct ignore ignore = {0};
+	bool hidden = path_covers(workspace, path) && !str_eq(workspace, path) &&
+		      ignore_load(workspace, &ignore, NULL) > 0 &&
+		      ignore_hides(&ignore, path + strlen(workspace) + 1, false);
+
+	ignore_release(&ignore);
+	return hidden;
+}
+
+/* In the workspace nothing is secret from its commands; outside much is. */
+static int open_file(const struct attempt *a, const char *rule)
+{
+	const char *workspace = a->spec->workspace ? a->spec->workspace : "/", *why;
+	bool read = is_read(a->op), inside = path_covers(workspace, rule);
+	struct stat st;
+
+	if (!inside && path_covers(rule, workspace))
+		return never(a, "the folder around the workspace would be opened with it");
+	if (!inside && path_is_sensitive(rule, a->user, &why))
+		return never(a, why);
+	if (!read && str_eq(rule, workspace) && a->spec->filesystem <= FILESYSTEM_READONLY)
+		return a->spec->ephemeral
+			       ? never(a, "ephemeral goes with filesystem = \"readonly\" only")
+			       : open_key(a, DIM_FILESYSTEM, "\"workspace_only\"", "workspace_only",
+					  "every file of the workspace could be written, but for "
+					  "protected ones");
+	if (lstat(rule, &st) == 0 && S_ISDIR(st.st_mode))
+		return open_path(a, read ? DIM_PATHS_READABLE : DIM_PATHS_WRITABLE, rule,
+				 "everything in ",
+				 read ? " could be read" : " could be written and removed");
+	return open_path(a, read ? DIM_PATHS_READABLE : DIM_PATHS_WRITABLE, rule, "",
+			 read ? " could be read, and nothing else"
+			      : " could be written, and nothing else");
+}
+
+/* Why no rule may be about PATH, or NULL. */
+static const char *is_out_of_reach(const struct attempt *a, const char *path)
+{
+	const char *workspace = a->spec->workspace;
+
+	if (is_hidden(a, a->target) || is_hidden(a, path))
+		return "paths_hidden covers it, which beats every other rule";
+	if (workspace && (is_ignored(workspace, a->target) || is_ignored(workspace, path)))
+		return ".paleignore hides it, which beats every other rule";
+	if (path_covers("/proc", path) || path_covers("/sys", path) || path_covers("/dev", path))
+		return "/proc, /dev and /sys are the sandbox's own";
+	return NULL;
+}
+
+static bool is_protected(const char *workspace, const char *path)
+{
+	size_t len = workspace ? strlen(workspace) : 0;
+
+	return workspace && path_covers(workspace, path) && path[len] == '/' &&
+	       protected_is_named(path + len + 1);
+}
+
+static int find_file(const struct attempt *a)
+{
+	bool read = is_read(a->op);
+	struct rule_set open = read ? rules_readable(a->spec) : rules_writable(a->spec);
+	struct rule_set caches = rules_caches(a->spec);
+	_cleanup_(freep) char *path = NULL, *cache = NULL, *rule = NULL;
+
+	if (!a->target || a->target[0] != '/')
+		return never(a, "it is not known which file was meant");
+	/* what the command made of links inside may be gone */
+	if (path_resolve(a->target, &path) < 0)
+		path = strdup(a->target);
+	if (!path)
+		return err_oom(a->err);
+	a->remedy->why = is_out_of_reach(a, path);
+	if (a->remedy->why)
+		return 0;
+	if (!read && is_protected(a->spec->workspace, path))
+		return open_staged(a);
+	cache = read ? NULL : cache_of(a, path);
+	if (cache && !rule_set_covers(&caches, path))
+		return open_path(a, DIM_CACHES, cache, "",
+				 " would be a private folder of this project, kept between runs; "
+				 "nothing of yours is exposed");
+	if (!(a->spec->workspace && path_covers(a->spec->workspace, path)) &&
+	    path_is_sensitive(path, a->user, &a->remedy->why))
+		return 0;
+	rule = read ? strdup(path) : least(a->op, path);
+	if (!rule)
+		return never(a, "the folder that it would be in does not exist");
+	if (rule_set_covers(&open, rule) || rule_set_covers(&caches, rule))
+		return allowed(a, "the policy allows it: the file's own permissions, or a "
+				  "protection, refuse it");
+	return open_file(a, rule);
+}
+
+/* "127.0.0.1:80", "[::1]:80" or "::1:80". */
+static bool is_loopback(const char *target)
+{
+	const char *colon = strrchr(target, ':');
+	char text[INET6_ADDRSTRLEN + 2];
+	struct in6_addr six;
+	struct in_addr four;
+	size_t len = colon ? (size_t)(colon - target) : strlen(target);
+
+	if (*target == '[' && len > 2 && target[len - 1] == ']') {
+		target++;
+		len -= 2;
+	}
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, target, len);
+	text[len] = '\0';
+	if (inet_pton(AF_INET, text, &four) == 1)
+		return ntohl(four.s_addr) >> 24 == 127 || four.s_addr == 0;
+	return inet_pton(AF_INET6, text, &six) == 1 &&
+	       (IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six));
+}
+
+/* As judge_refuse() of plan/ has it: a rule that no run would be started under is none. */
+static int find_network(const struct attempt *a)
+{
+	if (a->spec->network == NETWORK_UNRESTRICTED)
+		return allowed(a, "the policy allows it: the machine's own network refused it");
+	if (a->target && a->target[0] == '/')
+		return never(a, "it takes sockets, which this version does not offer");
+	if (str_eq(a->op, "bind") || str_eq(a->op, "listen"))
+		return never(a, "it takes expose, which this version does not offer");
+	if (!a->target || !str_eq(a->op, "connect"))
+		return never(a, "such sockets are refused in every sandbox");
+	if (is_loopback(a->target))
+		return never(a, "it takes network = \"localhost\", which this version cannot "
+				"enforce");
+	return never(a, "it takes network = \"allowed_hosts\", which this version cannot enforce");
+}
+
+static int find_call(const struct attempt *a)
+{
+	static const char *const ops[] = {
+		"unshare",     "clone",         "clone3",        "setns",     "mount",
+		"umount",      "umount2",       "pivot_root",    "chroot",    "fsopen",
+		"fsmount",     "fsconfig",      "fspick",        "open_tree", "move_mount",
+		"sethostname", "setdomainname", "mount_setattr", NULL};
+
+	if (!is_one_of(a->op, ops))
+		return never(a, "this call is refused in every sandbox");
+	if (a->spec->nested)
+		return allowed(a, "the policy allows it: the kernel itself refused it");
+	return open_key(a, DIM_NESTED, "true", NULL,
+			"the command could make namespaces of its own and mount in them; Landlock "
+			"is off then, and what mounts hide may be undone");
+}
+
+/* Nobody knows how much it would have taken: twice as much. */
+static int find_limit(const struct attempt *a, enum dim dim)
+{
+	const struct key *key = &spec_keys[dim];
+	uint64_t limit = *spec_limit_const(a->spec, dim), more = limit * 2;
+	char text[SIZE_TEXT_MAX];
+	_cleanup_(freep) char *value = NULL, *opens = NULL;
+
+	if (limit == SPEC_UNLIMITED)
+		return never(a, "the policy does not limit it");
+	if (limit >= key->max / 2)
+		return never(a, "the limit cannot be higher");
+	if (key->type == KEY_UINT)
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)more);
+	else if (key->type == KEY_DURATION)
+		duration_format(more, text);
+	else
+		size_format(more, text);
+	value = str_printf(key->type == KEY_UINT ? "%s" : "\"%s\"", text);
+	opens = str_printf("%s would be %s, twice as much", key->path, text);
+	return value && opens ? open_key(a, dim, value, text, opens) : err_oom(a->err);
+}
+
+static int find(const struct attempt *a, const char *dimension)
+{
+	int dim = dim_by_name(dimension);
+
+	if (dim < 0)
+		return never(a, "it is refused in every sandbox");
+	if (spec_limit_const(a->spec, (enum dim)dim))
+		return find_limit(a, (enum dim)dim);
+	switch (dim) {
+	case DIM_FILESYSTEM:
+	case DIM_PATHS_READABLE:
+	case DIM_PATHS_WRITABLE:
+	case DIM_PATHS_HIDDEN:
+		return find_file(a);
+	case DIM_NETWORK:
+	case DIM_HOSTS:
+	case DIM_PORTS:
+	case DIM_EXPOSE:
+	case DIM_SOCKETS:
+		return find_network(a);
+	case DIM_NESTED:
+		return find_call(a);
+	case DIM_PROCESSES:
+		return a->spec->processes == PROCESSES_VISIBLE || str_eq(a->op, "kill")
+			       ? never(a, "processes outside of the sandbox are never signalled")
+			       : open_key(a, DIM_PROCESSES, "\"visible\"", "visible",
+					  "every process of this machine could be seen");
+	default:
+		return never(a, "no rule is known that would allow it");
+	}
+}
+
+int remedy_find(const struct spec *spec, const struct user *user, const char *dimension,
+		const char *op, const char *target, struct remedy *ret, struct err *err)
+{
+	struct remedy remedy = {.dim = DIM_COUNT_};
+	const struct attempt attempt = {.spec = spec,
+					.user = user,
+					.op = op,
+					.target = target,
+					.remedy = &remedy,
+					.err = err};
+	int r = find(&attempt, dimension);
+
+	if (r < 0) {
+		remedy_release(&remedy);
+		return r;
+	}
+	*ret = remedy;
+	return 0;
+}
+
+void remedy_release(struct remedy *remedy)
+{
+	free(remedy->value);
+	free(remedy->option);
+	free(remedy->opens);
+	*remedy = (struct remedy){0};
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy/sensitive.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "config/workspace.h"
+
+/* clang-format off */
+/* Relative to a home. Those that begin with a dot count in every folder: it may be
+ * somebody else's home. */
+static const char *const credentials[] = {
+	/* keys and agents */
+	".ssh", ".gnupg", ".pki", ".password-store", ".local/share/keyrings",
+	".local/share/kwalletd", ".config/keepassxc", ".config/Bitwarden", ".config/op",
+	".config/sops", ".config/age", ".vault-token", ".Xauthority", ".ICEauthority", ".vnc",
+	/* clouds and registries */
+	".aws", ".azure", ".kube", ".docker", ".oci", ".boto", ".s3cfg", ".fly", ".terraform.d",
+	".terraformrc", ".config/gcloud", ".config/gh", ".config/hub", ".config/glab-cli",
+	".config/doctl", ".config/rclone", ".config/helm", ".config/heroku", ".config/containers",
+	".config/configstore", ".netrc", ".git-credentials", ".config/git", ".sentryclirc",
+	/* package managers */
+	".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".config/pip", ".cargo/credentials",
+	".cargo/credentials.toml", ".gem/credentials", ".local/share/uv/credentials",
+	".bundle/config", ".m2/settings.xml", ".m2/settings-security.xml",
+	".gradle/gradle.properties", ".composer/auth.json", ".config/composer", ".nuget/NuGet",
+	".config/NuGet",
+	/* databases, mail, money */
+	".pgpass", ".my.cnf", ".mylogin.cnf", ".thunderbird", ".electrum", ".bitcoin", ".ethereum",
+	/* browsers and what is made of them */
+	".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+	".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".config/Signal",
+	".config/Slack", ".config/discord", ".cache/mozilla", ".cache/google-chrome",
+	".cache/chromium", ".var/app", "snap/firefox", "snap/chromium", "Library/Keychains",
+};
+
+/* Likewise: what is executed, or read as orders, outside of any boundary. */
+static const char *const run_later[] = {
+	".local/bin", "bin", ".config/systemd", ".config/autostart", ".config/environment.d",
+	".config/fish", ".config/zsh", ".config/nvim", ".vim", ".emacs.d", ".config/emacs",
+	".local/share/applications", ".local/share/systemd", ".claude", ".codex", ".cursor",
+	".gemini", ".vscode", ".vscode-server", ".idea", ".config/Code",
+};
+
+static const char *const system_secrets[] = {
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers",
+	"/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private", "/etc/pale", "/etc/krb5.keytab",
+	"/etc/wireguard", "/etc/NetworkManager/system-connections", "/etc/cron.d", "/var/spool/cron",
+	"/run/docker.sock", "/run/containerd", "/run/podman", "/run/user", "/run/dbus",
+	"/run/systemd", "/var/run", "/var/lib/docker", "/var/lib/containers", "/var/lib/containerd",
+	"/proc", "/sys", "/dev", "/boot",
+};
+
+/* Not as a whole; a folder below may be. */
+static const char *const wholes[] = {
+	"/bin", "/etc", "/gnu", "/home", "/lib", "/lib32", "/lib64", "/libx32", "/media", "/mnt",
+	"/nix", "/opt", "/root", "/run", "/sbin", "/srv", "/tmp", "/usr", "/usr/bin", "/usr/lib",
+	"/usr/local", "/usr/sbin", "/usr/share", "/var", "/var/cache", "/var/lib", "/var/log",
+	"/var/spool", "/var/tmp",
+};
+/* clang-format on */
+
+static bool holds(const char *path, const char *dir)
+{
+	return dir && path_covers(path, dir);
+}
+
+static bool overlaps(const char *path, const char *dir)
+{
+	return dir && (path_covers(path, dir) || path_covers(dir, path));
+}
+
+/* Does REST begin with all components of ENTRY? */
+static bool begins_with(const char *rest, const char *entry)
+{
+	size_t len = strlen(entry);
+
+	return strncmp(rest, entry, len) == 0 && (rest[len] == '\0' || rest[len] == '/');
+}
+
+static bool is_below_any_folder(const char *path, const char *entry)
+{
+	for (const char *slash = path; slash; slash = strchr(slash + 1, '/'))
+		if (begins_with(slash + 1, entry))
+			return true;
+	return false;
+}
+
+/* Is ENTRY of HOME at PATH, above or below it? */
+static bool touches(const char *path, const char *home, const char *entry)
+{
+	const char *rest;
+
+	if (!home || !path_covers(home, path))
+		return false;
+	rest = path + strlen(home);
+	rest += *rest == '/';
+	return begins_with(rest, entry) || begins_with(entry, rest);
+}
+
+static bool is_listed(const char *path, const struct user *user, const char *const *list,
+		      size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (list[i][0] == '.' && is_below_any_folder(path, list[i]))
+			return true;
+		if (touches(path, user->home, list[i]) || touches(path, user->pw_home, list[i]))
+			return true;
+	}
+	return false;
+}
+
+/* ~/.bashrc, ~/.profile, ~/.netrc …: what a home has at its top is read by shells and
+ * programs, and a folder there as a whole holds what nobody can list. */
+static bool is_dot_of_home(const char *path, const char *home)
+{
+	size_t len = home ? strlen(home) : 0;
+
+	return home && path_covers(home, path) && path[len] == '/' && path[len + 1] == '.' &&
+	       !strchr(path + len + 1, '/');
+}
+
+static bool is_whole_home(const char *path)
+{
+	return strncmp(path, "/home/", 6) == 0 && !strchr(path + 6, '/');
+}
+
+static const char *reason(const char *path, const struct user *user)
+{
+	if (strcmp(path, "/") == 0)
+		return "it is the whole filesystem";
+	if (holds(path, user->home) || holds(path, user->pw_home))
+		return "it holds your whole home";
+	if (is_whole_home(path))
+		return "it is somebody's whole home";
+	if (overlaps(path, user->config_dir) || overlaps(path, user->state_dir))
+		return "it holds files of pale itself";
+	for (size_t i = 0; i < array_len(wholes); i++)
+		if (holds(path, wholes[i]))
+			return "it is a folder of the system as a whole";
+	for (size_t i = 0; i < array_len(system_secrets); i++)
+		if (overlaps(path, system_secrets[i]))
+			return "it belongs to the system alone";
+	if (is_listed(path, user, credentials, array_len(credentials)))
+		return "credentials are kept there";
+	if (is_listed(path, user, run_later, array_len(run_later)) ||
+	    is_dot_of_home(path, user->home) || is_dot_of_home(path, user->pw_home))
+		return "programs outside of the boundary act on what is there";
+	return NULL;
+}
+
+bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why)
+{
+	const char *why = reason(path, user);
+
+	if (why && ret_why)
+		*ret_why = why;
+	return why != NULL;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sensitive - paths that no learned or proposed rule may open.
+ *
+ * A person may write any rule; what pale derives by itself (suggest, allow) never
+ * opens a credential, what programs of the host run later, pale's own files, a whole
+ * home, or a folder of the system as a whole. A rule covers its path and all below,
+ * so a folder that holds one of these counts as well.
+ */
+#pragma once
+#include <stdbool.h>
+
+struct user;
+
+/* PATH: absolute and normalized; lexical, so the caller resolves links first. *ret_why
+ * (may be NULL): the reason, as the end of "not opened: …"; static. What lies in the
+ * workspace is visible to its commands anyway: ask about paths outside of it. */
+bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record - what the spool says, as lines for spool_append().
+ *
+ * Three types: `start` before a command is executed, `end` after it or when it was
+ * refused, `event` for what verbs do. An end says all that a start does, so that it
+ * stands for itself. Texts that are not UTF-8 stand in hex, under KEY_hex; long ones
+ * are cut.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct events;
+struct json;
+struct plan;
+struct run_record;
+struct str;
+struct violations;
+
+/* Of the texts in a record. */
+enum { RECORD_TEXT_MAX = 1024, RECORD_ARGV_MAX = 64 * 1024 };
+
+/* By their numbers; NULL at the end. */
+extern const char *const record_causes[];  /* enum violation_cause */
+extern const char *const record_weights[]; /* enum violation_weight */
+
+int record_start(const struct run_record *record, struct str *ret_line);
+/* PLAN (for what is degraded), EVENTS and VIOLATIONS may be NULL. */
+int record_end(const struct run_record *record, uint64_t time_ms, const struct plan *plan,
+	       const struct events *events, const struct violations *violations,
+	       struct str *ret_line);
+
+/* What a verb did. */
+struct deed {
+	const char *id;   /* of the deed: no other has it */
+	const char *run;  /* NULL: about no run */
+	const char *kind; /* "apply.done" */
+	const char *severity;
+	const char *dimension; /* NULL */
+	const char *code;      /* NULL */
+	const char *stage;     /* NULL */
+	uint64_t changes;
+	uint64_t time_ms;
+};
+int record_deed(const struct deed *deed, struct str *ret_line);
+
+/* ARGV as a JSON array for run_record.argv, cut at RECORD_ARGV_MAX; NULL: no memory. */
+char *record_argv(char *const *argv);
+/* KEY or KEY_hex; nothing for NULL. */
+void record_text(struct json *json, const char *key, const char *text);
