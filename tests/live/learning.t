@@ -96,6 +96,9 @@ def enforce(p, name, says, proof):
     present = {key for key in ROOM if f'\n{key} = ' in roomy}
     ok(limits == present and 'timeout' in present and len(roomy.splitlines()) == len(tight.splitlines()), p,
        'tighten: every limit, and nothing else, is another one', changed)
+    held = p.pale('--explain', '--json', '--memory', '64m', '--allow-degraded', 'memory', '--', 'true').json()
+    ok(('memory' in present) == (held['enforced']['memory']['state'] == 'enforced'), p,
+       'a limit of memory was learned where this machine holds one, and only there', present)
     note(f'[{p}] {name}: ' + ', '.join(b.split('#')[0].strip() for _, b in changed))
     r = p.pale(name, timeout=120)
     ok(r.code == 0 and says in r.out and proof(3), p, 'it passes under these, too', r)
