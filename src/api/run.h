@@ -39,6 +39,7 @@ struct run {
 	struct run_history {
 		int state;      /* its folder; 0: not open, below: it cannot be */
 		int living;     /* held while the run goes on */
+		int output;     /* a copy of the command's goes here; 0: nowhere */
 		bool stored;    /* something was */
 		struct err err; /* why not all of it */
 	} history;

@@ -15,6 +15,14 @@
 /* What is left of a record for lists: their tails are counted, not said. */
 enum { LISTS_MAX = SPOOL_RECORD_MAX - 32 * 1024, EVENTS_SHARE = 64 * 1024 };
 
+const char *const record_causes[] = {
+	[CAUSE_READONLY] = "readonly", [CAUSE_HIDDEN] = "hidden",   [CAUSE_PROTECTED] = "protected",
+	[CAUSE_NETWORK] = "network",   [CAUSE_SECCOMP] = "seccomp", NULL};
+const char *const record_weights[] = {[VIOLATION_PLAIN] = "plain",
+				      [VIOLATION_OPTIONAL] = "optional",
+				      [VIOLATION_PROBE] = "probe",
+				      NULL};
+
 static size_t cut_length(const char *text, size_t max)
 {
 	size_t len = strnlen(text, max + 1);
@@ -173,9 +181,9 @@ static void add_violation(const struct violation *violation, struct json *json)
 	/* Half of a command is none. */
 	if (violation->fix && strlen(violation->fix) <= RECORD_TEXT_MAX)
 		record_text(json, "fix", violation->fix);
+	json_add_string(json, "cause", record_causes[violation->cause]);
+	json_add_string(json, "weight", record_weights[violation->weight]);
 	json_add_uint(json, "count", violation->count);
-	if (violation->weight != VIOLATION_PLAIN)
-		json_add_uint(json, "weight", violation->weight);
 	json_add_uint(json, "first_ms", violation->first_ms);
 	json_add_uint(json, "last_ms", violation->last_ms);
 	json_end_object(json);
