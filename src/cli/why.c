@@ -16,31 +16,6 @@ static int no_history(struct err *err)
 	return err_hint(err, -ENOENT, "pale runs lists what has been, in each workspace");
 }
 
-/* The one run that ID begins, or the last. */
-static int find_run(struct store *store, const char *id, struct run_record **ret, struct err *err)
-{
-	struct runs_query query = RUNS_QUERY_ALL;
-	struct run_record *records = NULL;
-	size_t len = 0;
-	int r;
-
-	query.id = id;
-	query.max = id ? 2 : 1;
-	r = store_runs(store, &query, &records, &len, err);
-	if (r == 0 && len == 1) {
-		*ret = records;
-		return 0;
-	}
-	run_records_free(records, len);
-	if (r < 0)
-		return r;
-	if (!id)
-		return no_history(err);
-	r = err_set(err, ERR_USAGE, -ENOENT, len ? "several runs begin with '%s'" : "no run '%s'",
-		    id);
-	return err_hint(err, r, "pale runs lists them");
-}
-
 static char *data_text(const struct store_event *event, const char *key)
 {
 	struct json_slice root, value;
@@ -68,7 +43,7 @@ static int add_note(const struct store_event *event, struct strv *notes)
 
 static int add_notes(struct store *store, struct why *why, struct err *err)
 {
-	struct events_query query = {.kind = "sandbox", .run = why->record->id};
+	struct events_query query = {.kind = "sandbox", .run = why->record.id};
 	struct store_event *events = NULL;
 	size_t len = 0;
 	int r = store_events(store, &query, &events, &len, err);
@@ -86,7 +61,7 @@ static bool resolve(const struct why *why, struct resolved *ret)
 	const struct context *context = &why->context;
 
 	return !why->config_err.message[0] &&
-	       spec_resolve(&context->config, why->record->command, NULL, &context->workspace,
+	       spec_resolve(&context->config, why->record.command, NULL, &context->workspace,
 			    &context->user, ret, NULL) == 0;
 }
 
@@ -95,12 +70,12 @@ static int explain(struct store *store, struct why *why, struct err *err)
 	_cleanup_(resolved_release) struct resolved resolved = {0};
 	_cleanup_(violations_release) struct violations violations = {0};
 	bool known = resolve(why, &resolved);
-	int r = store_violations(store, why->record->id, &violations, err);
+	int r = store_violations(store, why->record.id, &violations, err);
 
 	if (r < 0)
 		return r;
-	r = explain_run(why->record, &violations, known ? &resolved.spec : NULL, &why->context.user,
-			&why->explanation, err);
+	r = explain_run(&why->record, &violations, known ? &resolved.spec : NULL,
+			&why->context.user, &why->explanation, err);
 	return r < 0 ? r : add_notes(store, why, err);
 }
 
@@ -128,7 +103,7 @@ int why_load(const char *workspace, const char *run, struct why *ret, struct err
 	if (r == -ENOENT && !store)
 		return no_history(err);
 	if (r == 0)
-		r = find_run(store, run, &why.record, err);
+		r = store_find_run(store, run ? run : "last", &why.record, err);
 	if (r == 0)
 		r = explain(store, &why, err);
 	if (r == 0 && notes.text[0] && strv_add(&why.explanation.notes, notes.text) < 0)
@@ -143,8 +118,7 @@ int why_load(const char *workspace, const char *run, struct why *ret, struct err
 void why_release(struct why *why)
 {
 	explanation_release(&why->explanation);
-	if (why->record)
-		run_records_free(why->record, 1);
+	run_record_release(&why->record);
 	context_release(&why->context);
 	*why = (struct why){0};
 }

@@ -9,7 +9,7 @@
 
 struct why {
 	struct context context; /* its config is empty when it could not be loaded */
-	struct run_record *record;
+	struct run_record record;
 	struct explanation explanation;
 	struct err config_err; /* why there is none */
 };

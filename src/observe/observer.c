@@ -117,11 +117,12 @@ static void note_program(struct observer *o)
 static void note_uses(struct observer *o, const struct attempt *a)
 {
 	attempt_profile(a, o->profile);
-	if (a->call && a->call->kind == CALL_EXECUTE && a->uses[0].path &&
-	    scene_has(&o->scene, a->uses[0].path)) {
+	if (!a->call || a->call->kind != CALL_EXECUTE)
+		return;
+	if (a->uses[0].path && (o->scene.root < 0 || scene_has(&o->scene, a->uses[0].path)))
 		o->profile->spawns++;
-		o->has_program = true;
-	}
+	o->has_program |= !o->has_begun && a->uses[0].path;
+	o->has_begun = true;
 }
 
 static void judge_name(struct observer *o, const struct attempt *a, const char *path,

@@ -27,7 +27,8 @@ struct observer {
 	struct violations *found;
 	struct violations missing; /* hidden, if the host has them: known at the end */
 	struct profile *profile;   /* NULL: only attempts */
-	bool has_program;          /* … and it has the command's own program */
+	bool has_begun;            /* something was executed */
+	bool has_program;          /* … and of the first program it is known which */
 };
 
 /* FOUND gets what was refused, PROFILE (or NULL) all that was used. */

@@ -181,7 +181,7 @@ def refuses(box):
     ok(r.status == 1 and "pale edits the workspace's file only" in r.err, "a command of the user's file", r)
     r = box.pale("sandbox", "tighten", "build")
     ok(r.status == 1 and "pale edits the workspace's file only" in r.err, "tighten: likewise", r)
-    r = box.pale("sandbox", "suggest", "buil")
+    r = box.pale("sandbox", "suggest", "builds")
     ok(r.status == 2 and "did you mean 'build'?" in r.err, "no such command", r)
     r = box.pale("sandbox", "profile", "z", "extra")
     ok(r.status == 2 and "unexpected operand 'extra'" in r.err, "profile: an operand too many", r)
