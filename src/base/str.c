@@ -63,14 +63,17 @@ int str_append_char(struct str *s, char c)
 
 int str_vappendf(struct str *s, const char *fmt, va_list ap)
 {
+	char small[256]; /* as a rule it fits, and is not made twice */
 	va_list again;
 	int n, r;
 
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(small, sizeof(small), fmt, again);
 	va_end(again);
 	if (n < 0)
 		return -EINVAL;
+	if ((size_t)n < sizeof(small))
+		return str_append_bytes(s, small, (size_t)n);
 	r = reserve(s, (size_t)n);
 	if (r < 0)
 		return r;
