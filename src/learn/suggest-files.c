@@ -121,7 +121,6 @@ static int make_readonly(struct work *w, bool ephemeral)
 		return r;
 	if (!ephemeral)
 		return work_say(w, DIM_FILESYSTEM, "it wrote nothing in the workspace");
-	w->has_wider = true;
 	r = work_say(w, DIM_FILESYSTEM, "it leaves nothing in the workspace that matters");
 	return r < 0 ? r
 		     : work_say(w, DIM_EPHEMERAL, "what it writes there, %zu paths, is thrown away",
@@ -138,8 +137,10 @@ static int narrow_writes(struct work *w)
 		return r;
 	if (w->ws_written.len == 0 && kept.len == 0)
 		return make_readonly(w, false);
-	if (!w->in->wider && kept.len == 0)
+	if (!w->in->wider && kept.len == 0) {
+		w->has_wider = true;
 		return make_readonly(w, true);
+	}
 	if (!w->in->wider)
 		r = scope(w, &kept, &rules);
 	if (r < 0)
@@ -296,8 +297,8 @@ static int add_cache(struct work *w, const char *path, struct strv *caches)
 				       ? 0
 				       : strv_add(caches, asked->items[i]);
 	r = cache_of(w->in->user->home, path, &cache);
-	if (r < 0 || !cache || is_within(&w->in->asked->paths_hidden, cache) ||
-	    strv_has(caches, cache))
+	if (r < 0 || !cache || !path_is_nameable(cache) ||
+	    is_within(&w->in->asked->paths_hidden, cache) || strv_has(caches, cache))
 		return r;
 	return strv_add(caches, cache);
 }

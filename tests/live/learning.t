@@ -96,6 +96,9 @@ def enforce(p, name, says, proof):
     present = {key for key in ROOM if f'\n{key} = ' in roomy}
     ok(limits == present and 'timeout' in present and len(roomy.splitlines()) == len(tight.splitlines()), p,
        'tighten: every limit, and nothing else, is another one', changed)
+    held = p.pale('--explain', '--json', '--memory', '64m', '--allow-degraded', 'memory', '--', 'true').json()
+    ok(('memory' in present) == (held['enforced']['memory']['state'] == 'enforced'), p,
+       'a limit of memory was learned where this machine holds one, and only there', present)
     note(f'[{p}] {name}: ' + ', '.join(b.split('#')[0].strip() for _, b in changed))
     r = p.pale(name, timeout=120)
     ok(r.code == 0 and says in r.out and proof(3), p, 'it passes under these, too', r)
@@ -213,8 +216,9 @@ def case_npm_script(p):
          ('build.js', lambda target: build + 'console.log("BOOTED")\nfor (const path of ' +
           f'[{json.dumps(str(target))}, "../evil", process.env.HOME + "/.bashrc"]) ' +
           'try { fs.writeFileSync(path, "evil") } catch (e) { }\n'), 'src/in.js',
-         lambda i: (p.ws / 'dist/out.js').exists())
-    ok(not (p.home / '.npm').exists() or p.home.joinpath('.npm').stat().st_uid == p.owner, p, "the host's own cache is not the command's")
+         lambda i: (p.ws / 'dist/out.js').exists() and not (p.home / '.npm').exists())
+    ok((p.home / '.npm').exists(), p, 'twin: on the host it has a cache in the home')
+    shutil.rmtree(p.home / '.npm')
 
 
 SERVE = '''
@@ -263,6 +267,11 @@ def case_local_port(p):
     loop(p, 'serve', f'{PYTHON} serve.py', {'serve.py': SERVE, 'data.txt': 'text\n'},
          b'SERVED', {'filesystem': 'readonly', 'ports': None},
          ('serve.py', lambda target: SERVE + evil_py(target)), 'data.txt')
+    p.write(p.ws / 'serve.py', SERVE)
+    r = p.verb('sandbox', 'profile', '--network', 'unrestricted', 'serve')
+    ok(r.code == 0 and b'127.0.0.1:' in r.out, p, 'profiled with the whole network: the connection is shown', r)
+    r = p.verb('sandbox', 'suggest', 'serve')
+    ok(r.code == 0 and b'network = "none"' in r.out, p, 'a loopback of its own is what is suggested', r)
     p.write(p.ws / 'serve.py', SERVE + knock(port))
     r = p.pale('serve')
     ok(r.code == 0 and b'SERVED' in r.out and b'KNOCKED' not in r.out and not accepted(server), p,
@@ -356,5 +365,30 @@ def case_needs_more(p):
     ok(r.code == 0 and r.out == b'canary\n', p, 'with trust: it runs', r)
 
 
+@only_first
+def case_odd_names(p):
+    """Names that a terminal, TOML or a shell would take for something else."""
+    for folder, filesystem in ((b'o"b\nj \x1b[31m', 'scoped_write'), (b'~', 'scoped_write'), (b'${WORKSPACE}', 'workspace_only'),
+                               (b'**', 'workspace_only'),
+                               (b'not utf-8 \xff', 'workspace_only')):
+        home = digest(p.home)
+        furnish(p, 'odd', 'sh ./odd && echo WROTE', {'odd': ''})
+        place = os.path.join(os.fsencode(p.ws), folder)
+        os.mkdir(place)
+        os.chown(place, p.owner, p.owner)
+        quoted = b"'" + place + b"'"
+        p.write(p.ws / 'odd', b'echo x >' + quoted + b'/a; echo y >' + quoted + b'/b')
+        p.verb('sandbox', 'profile', 'odd')
+        r = p.verb('sandbox', 'suggest', 'odd', '--write')
+        spec = spec_of(p, 'odd')
+        ok(r.code == 0 and spec.get('filesystem') == filesystem and b'\x1b' not in r.out + r.err, p,
+           f'{folder!r}: {filesystem}', f'{r} {spec}')
+        if filesystem == 'scoped_write':
+            ok([os.fsencode(w) for w in spec['paths_writable']] == [place], p, f'{folder!r}: this folder, and no other', spec)
+        r = p.pale('odd')
+        ok(r.code == 0 and os.path.exists(place + b'/b'), p, f'{folder!r}: it runs', r)
+        ok(digest(p.home) == home, p, f'{folder!r}: the home is what it was')
+
+
 main(case_c_build, case_tests, case_linter, case_npm_script, case_local_port, case_cache,
-     case_profiling_exposes_nothing, case_needs_more)
+     case_profiling_exposes_nothing, case_needs_more, case_odd_names)
