@@ -19,7 +19,7 @@
 #include "store/source-context.h"
 #include "view/event-json.h"
 
-enum { OUTPUT_READ_MAX = 1 << 20 };
+enum { OUTPUT_READ_MAX = 1 << 20, EAGER_AMONG = 1024 };
 
 struct job {
 	const struct context *context;
@@ -134,6 +134,7 @@ static int annotate_all(const struct job *job, const struct annotator *annotator
 		.failed = job->request->again,
 		.run = job->request->run,
 		.since_ms = job->request->since_ms,
+		.among = job->request->eager_only ? EAGER_AMONG : 0,
 		.max = job->request->max,
 		/* the built-in one is about runs that went wrong */
 		.mishaps = !annotator->path,

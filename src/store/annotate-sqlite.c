@@ -206,13 +206,16 @@ static int select_ids(struct store *store, const struct unannotated_query *query
 	_cleanup_(stmt_finalizep) sqlite3_stmt *stmt = NULL;
 	int64_t *ids = NULL;
 	size_t len = 0;
-	int r = db_prepare(store,
-			   "SELECT id FROM events WHERE (?2 IS NULL OR run = ?2) "
-			   "AND time_ms >= ?3 AND NOT EXISTS(SELECT 1 FROM annotations "
-			   "WHERE event = events.id AND annotator = ?1 "
-			   "AND (?4 = 0 OR type <> 'error')) AND (?6 = 0 OR (kind = 'sandbox.exit' "
-			   "AND code NOT IN ('ok', 'refused', 'error'))) ORDER BY id DESC LIMIT ?5",
-			   &stmt, err);
+	int r = db_prepare(
+		store,
+		"SELECT id FROM events WHERE (?2 IS NULL OR run = ?2) "
+		"AND time_ms >= ?3 AND NOT EXISTS(SELECT 1 FROM annotations "
+		"WHERE event = events.id AND annotator = ?1 "
+		"AND (?4 = 0 OR type <> 'error')) AND (?6 = 0 OR (kind = 'sandbox.exit' "
+		"AND code NOT IN ('ok', 'refused', 'error') AND EXISTS(SELECT 1 "
+		"FROM runs WHERE runs.id = events.run AND has_output = 1))) "
+		"AND (?7 = 0 OR id > (SELECT max(id) FROM events) - ?7) ORDER BY id DESC LIMIT ?5",
+		&stmt, err);
 
 	if (r < 0)
 		return r;
@@ -222,6 +225,7 @@ static int select_ids(struct store *store, const struct unannotated_query *query
 	sqlite3_bind_int(stmt, 4, query->failed);
 	sqlite3_bind_int64(stmt, 5, query->max ? (int64_t)query->max : -1);
 	sqlite3_bind_int(stmt, 6, query->mishaps);
+	sqlite3_bind_int64(stmt, 7, (int64_t)query->among);
 	while ((r = db_step(store, stmt, err)) > 0) {
 		int64_t *grown = reallocarray(ids, len + 1, sizeof(*ids));
 

@@ -36,10 +36,11 @@ int store_annotations(struct store *store, int64_t event, struct annotation **re
 struct unannotated_query {
 	const char *annotator; /* that has said nothing yet */
 	bool failed;           /* or has failed */
-	bool mishaps;          /* only exits of runs that were executed and went wrong */
+	bool mishaps;          /* only exits of runs that went wrong and whose output was kept */
 	const char *run;       /* NULL: any */
 	uint64_t since_ms;
-	size_t max; /* the newest so many; 0: all */
+	size_t among; /* looks at the newest so many events; 0: at all */
+	size_t max;   /* and finds the newest so many; 0: all */
 };
 /* Oldest first; store_events_free(). */
 int store_unannotated(struct store *store, const struct unannotated_query *query,

@@ -28,12 +28,18 @@
 
 #define STRAY_ROUNDS 1000
 
+/* With a private group for each user (uid = gid) a umask of 002 is common. */
+static bool group_is_private(const struct stat *st, const struct user *user)
+{
+	return st->st_gid == user->gid && st->st_gid == user->uid && st->st_uid == user->uid;
+}
+
 /* Why the file or folder behind ST is not to be trusted, or NULL. */
 static const char *suspicion(const struct stat *st, const struct user *user)
 {
 	if (st->st_uid != 0 && st->st_uid != user->uid)
 		return "it belongs to somebody else";
-	if (st->st_mode & (S_IWOTH | S_IWGRP))
+	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_private(st, user)))
 		return "others can write it";
 	return NULL;
 }

@@ -174,7 +174,6 @@ def case_whose(p):
     trace = p.base / 'trace'
     text = f'#!/bin/sh\necho ran >> {trace}\n'
     put(p, 'others-write', text, 0o757)
-    put(p, 'group-writes', text, 0o775)
     put(p, 'no-program', text, 0o644)
     put(p, 'source_context', text)
     target = p.write(p.outside / 'program', text, 0o755)
@@ -187,18 +186,20 @@ def case_whose(p):
     if os.geteuid() == 0:
         put(p, 'strangers', text)
         os.chown(folder(p) / 'strangers', 4242, 4242)
+        put(p, 'group-writes', text, 0o775)
+        os.chown(folder(p) / 'group-writes', p.uid, 4242)
     ran(p)
     r, doc = annotate(p)
-    for name, words in (('others-write', 'others can write'), ('group-writes', 'others can write'),
-                        ('no-program', 'cannot be executed'), ('source_context', 'built-in'),
+    for name, words in (('others-write', 'others can write'), ('no-program', 'cannot be executed'), ('source_context', 'built-in'),
                         ('link', 'link'), ('into-workspace', 'link'), ('directory', 'no file')):
         refused(p, doc, name, words)
     if os.geteuid() == 0:
         refused(p, doc, 'strangers', 'somebody else')
+        refused(p, doc, 'group-writes', 'others can write')
     ok(not trace.exists(), p, 'none of them ran', r)
-    put(p, 'mine', text)
+    put(p, 'mine', text, 0o775)
     annotate(p)
-    ok(trace.exists(), p, 'twin: one that is fine runs')
+    ok(trace.exists(), p, "twin: one of the user's own, and their private group's, runs")
 
 
 def case_folder(p):

@@ -226,6 +226,25 @@ static void test_survivor(void)
 		kill(pid, SIGKILL);
 }
 
+/* Of what it has left in its process group nothing goes on. */
+static void test_alone(void)
+{
+	_cleanup_(str_release) struct str out = {0};
+	struct child child = {.max_output = 100, .alone = true, .cwd = "/usr"};
+	pid_t left;
+
+	tap_eq_int(run_shell(&child, "sleep 60 >/dev/null & echo $!; pwd", &out, NULL), 0, "runs");
+	left = (pid_t)strtol(str_text(&out), NULL, 10);
+	tap_ok(WIFEXITED(child.status) && WEXITSTATUS(child.status) == 0,
+	       "it has ended by itself, and that is what is told");
+	for (int i = 0; i < 500 && kill(left, 0) == 0; i++)
+		usleep(10000);
+	tap_ok(left > 0 && kill(left, 0) < 0, "what it left behind is killed");
+	tap_ok(str_ends(str_text(&out), "\n/usr\n"), "it began in the folder that was named");
+	child.cwd = "/no/such/folder";
+	tap_ok(run_shell(&child, "true", NULL, NULL) == -ENOENT, "a folder that is not there");
+}
+
 int main(void)
 {
 	if (tap_on_valgrind()) {
@@ -240,6 +259,7 @@ int main(void)
 	test_closed_stdio();
 	test_timeout();
 	test_survivor();
+	test_alone();
 	scratch_leave();
 	return tap_done();
 }
