@@ -43,9 +43,9 @@ struct subject {
 enum { BARE, PALE, LIMITED, BWRAPPED, START, NOTHING, REMEMBERED, FORGOTTEN, SUBJECTS };
 
 /* A configuration that says whether runs are remembered. */
-static char on_var[64], off_var[64], home_var[64];
-static char *on_env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, on_var, NULL};
-static char *off_env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, off_var, NULL};
+static char on_var[64], off_var[64], home_var[64], state_var[64];
+static char *on_env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, on_var, NULL};
+static char *off_env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, off_var, NULL};
 
 static struct subject subjects[SUBJECTS] = {
 	[BARE] = {.name = "fork+exec true", .argv = {"/bin/true"}},
@@ -69,7 +69,7 @@ static struct subject subjects[SUBJECTS] = {
 };
 
 static char base_dir[] = "/var/tmp/pale-bench-XXXXXX";
-static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, NULL};
+static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, NULL};
 static int stderr_fd = -1; /* what the subjects complain about */
 static int missed;
 
@@ -132,6 +132,7 @@ static void make_workspace(void)
 		fail(base_dir);
 	atexit(clean_up);
 	snprintf(home_var, sizeof(home_var), "HOME=%s/home", base_dir);
+	snprintf(state_var, sizeof(state_var), "XDG_STATE_HOME=%s/state", base_dir);
 	if (mkdir(home, 0700) < 0)
 		fail(home);
 	write_config("on", "[history]\nenabled = true\n", on_var, sizeof(on_var));

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "policy/resolve.h"
-#include "policy/spec-text.h"
+#include "policy/spec-digest.h"
 #include "store/annotate.h"
 #include "store/annotators.h"
 #include "store/source-context.h"
@@ -49,11 +49,13 @@ static int read_output(struct store *store, const char *id, struct str *ret, str
 static bool resolve(const struct job *job, const struct run_record *record, struct resolved *ret)
 {
 	const struct context *context = job->context;
-	char digest[SHA256_HEX];
+	_cleanup_(freep) char *digest = NULL;
 
-	return spec_resolve(&context->config, record->command, NULL, &context->workspace,
-			    &context->user, ret, NULL) == 0 &&
-	       spec_digest(&ret->spec, digest) == 0 && str_eq(digest, record->spec_digest);
+	if (spec_resolve(&context->config, record->command, NULL, &context->workspace,
+			 &context->user, ret, NULL) < 0)
+		return false;
+	digest = spec_digest_new(&ret->spec);
+	return digest && str_eq(digest, record->spec_digest);
 }
 
 /* -ENOENT, err untouched: there is nothing to look at. */

@@ -16,7 +16,7 @@
 #include "base/path.h"
 #include "base/size.h"
 #include "config/state-dir.h"
-#include "policy/spec-text.h"
+#include "policy/spec-digest.h"
 #include "store/kept.h"
 #include "store/record.h"
 #include "store/run-record.h"
@@ -91,7 +91,6 @@ static void fill_plan(const struct run *run, struct run_record *record)
 {
 	const struct plan *plan = run->plan;
 	const struct spec *spec = &run->resolved.spec;
-	char digest[SHA256_HEX];
 
 	record->program = plan->argv.len > 0 ? strdup(path_basename(plan->argv.items[0])) : NULL;
 	record->argv_digest = argv_digest(&plan->argv);
@@ -102,7 +101,7 @@ static void fill_plan(const struct run *run, struct run_record *record)
 	record->stage = copy(plan->stage);
 	record->world = copy(plan->world);
 	record->ceiling = plan->ceiling;
-	record->spec_digest = spec_digest(spec, digest) < 0 ? NULL : strdup(digest);
+	record->spec_digest = spec_digest_new(spec);
 	record->timeout_ms = spec->timeout;
 	record->cpu_ms = spec->cpu;
 	record->memory = spec->memory;
@@ -186,7 +185,6 @@ static bool end_output(struct run *run)
 void run_history_begin(struct run *run)
 {
 	_cleanup_(run_record_release) struct run_record record = {0};
-	_cleanup_(str_release) struct str line = {0};
 	struct run_history *history = &run->history;
 
 	if (!run_history_is_on(run) || history->state <= 0 || run_starts_over(run))
@@ -195,7 +193,8 @@ void run_history_begin(struct run *run)
 	history->living = living_take(history->state, run->id);
 	begin_output(run);
 	fill(run, &record);
-	append(run, record_start(&record, &line), &line);
+	append(run, record_start(&record, &history->start), &history->start);
+	history->plan = run->plan;
 }
 
 void run_history_end(struct run *run, const struct err *failed)
@@ -204,6 +203,7 @@ void run_history_end(struct run *run, const struct err *failed)
 	_cleanup_(str_release) struct str line = {0};
 	struct run_history *history = &run->history;
 	const struct result *result = failed ? NULL : &run->result;
+	bool again;
 
 	if (!run_history_is_on(run))
 		return;
@@ -211,12 +211,16 @@ void run_history_end(struct run *run, const struct err *failed)
 		history->state = run_history_make(run, &history->err);
 	if (history->state <= 0)
 		return;
-	fill(run, &record);
+	/* Unless another plan was made, all that a start says holds still. */
+	again = history->plan && history->plan == run->plan;
+	if (!again)
+		fill(run, &record);
 	fill_result(run, failed, &record);
 	record.has_output = end_output(run);
 	append(run,
 	       record_end(&record, clock_wall_ms(), run->plan, result ? &result->events : NULL,
-			  result ? &result->violations : NULL, &line),
+			  result ? &result->violations : NULL, again ? &history->start : NULL,
+			  &line),
 	       &line);
 }
 

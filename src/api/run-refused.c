@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "policy/remedy.h"
 
 static bool covers(const struct strv *rules, const char *path)
 {
@@ -62,6 +63,21 @@ static char *find_rule(const struct spec *spec, const struct violation *v)
 		       : strdup("seccomp");
 }
 
+static char *find_fix(const struct run *run, const struct violation *v)
+{
+	struct remedy remedy = {0};
+	char *fix = NULL;
+
+	if (remedy_find(&run->resolved.spec, &run->context.user, v->dimension, v->op, v->target,
+			&remedy, NULL) < 0)
+		return NULL;
+	if (remedy.possible)
+		fix = str_printf("pale run %s %s", remedy.option,
+				 run->command ? run->command : "…");
+	remedy_release(&remedy);
+	return fix;
+}
+
 void run_explain_refused(struct run *run)
 {
 	struct violations *violations = &run->result.violations;
@@ -71,5 +87,7 @@ void run_explain_refused(struct run *run)
 
 		if (!v->rule)
 			v->rule = find_rule(&run->resolved.spec, v);
+		if (!v->fix)
+			v->fix = find_fix(run, v);
 	}
 }

@@ -353,6 +353,7 @@ void run_release(struct run *run)
 		fd_close(run->history.living);
 	if (run->history.output > 0)
 		fd_close(run->history.output);
+	str_release(&run->history.start);
 	stage_free(run->stage);
 	plan_free(run->plan);
 	events_release(&run->result.events);

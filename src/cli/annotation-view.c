@@ -14,6 +14,22 @@ static int put_escaped(struct str *out, const char *text)
 	return text ? str_append_escaped(out, text, strlen(text)) : 0;
 }
 
+/* A tab is no threat, and source is full of them. */
+static int put_source_text(struct str *out, const char *text)
+{
+	int r = 0;
+
+	while (r == 0 && text && *text) {
+		size_t len = strcspn(text, "\t");
+
+		r = str_append_escaped(out, text, len);
+		if (r == 0 && text[len])
+			r = str_append(out, "    ");
+		text += len + (text[len] == '\t');
+	}
+	return r;
+}
+
 static int put_line(const json_t *line, json_int_t here, struct str *out)
 {
 	json_int_t number = json_integer_value(json_object_get(line, "line"));
@@ -21,7 +37,7 @@ static int put_line(const json_t *line, json_int_t here, struct str *out)
 			    number);
 
 	if (r == 0)
-		r = put_escaped(out, json_string_value(json_object_get(line, "text")));
+		r = put_source_text(out, json_string_value(json_object_get(line, "text")));
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 

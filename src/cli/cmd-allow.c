@@ -96,7 +96,10 @@ static int check_cause(const struct why *why, const struct cause *cause, struct 
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "run %s was no registered command: there is no sandbox to change",
 			    why->record.id);
-		return cause->fix ? err_hint(err, r, "pale run %s …", cause->fix) : r;
+		return !cause->fix ? r
+		       : str_starts(cause->fix, "pale ")
+			       ? err_hint(err, r, "%s", cause->fix)
+			       : err_hint(err, r, "pale run %s …", cause->fix);
 	}
 	if (!remedy->possible)
 		return err_set(err, ERR_POLICY, -EPERM,

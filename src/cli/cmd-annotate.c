@@ -12,7 +12,7 @@
 enum { ANNOTATE_DEFAULT = 256, EAGER_BUDGET_MS = 10000 };
 #define EAGER_AGE_MS ((uint64_t)24 * 3600 * 1000)
 
-void history_annotate(struct history_verb *verb)
+void history_annotate(const struct context *context, struct store *store)
 {
 	_cleanup_(annotate_report_release) struct annotate_report report = {0};
 	uint64_t now = clock_wall_ms();
@@ -25,7 +25,7 @@ void history_annotate(struct history_verb *verb)
 	struct err err = {0};
 
 	/* What it could add is no reason not to show the rest. */
-	if (annotate_events(&verb->context, verb->store, &request, &report, &err) < 0)
+	if (annotate_events(context, store, &request, &report, &err) < 0)
 		say("annotators: %s", err.message);
 	else if (report.cut)
 		say("annotators took too long; pale events annotate goes on");

@@ -117,6 +117,8 @@ static int put_all(const struct why *why, struct str *out)
 	if (r == 0 && explanation->dropped > 0)
 		r = str_appendf(out, "\n%llu further attempts found no room here.\n",
 				(unsigned long long)explanation->dropped);
+	if (r == 0 && why->annotations.len > 0)
+		r = str_appendf(out, "\n%s", str_text(&why->annotations));
 	return r;
 }
 

@@ -39,7 +39,7 @@ int history_verb_begin(enum verb_id id, int argc, char **argv, struct history_ve
 		return r;
 	r = history_verb_open(verb, err);
 	if (r == 0 && id != VERB_EVENTS_ANNOTATE && id != VERB_RUNS_PRUNE)
-		history_annotate(verb);
+		history_annotate(&verb->context, verb->store);
 	return r == -ENOENT && !err->message[0] ? 0 : r;
 }
 

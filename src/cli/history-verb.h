@@ -45,6 +45,6 @@ void event_json(struct store *store, const struct store_event *event, struct jso
 int put_annotations(struct store *store, const struct store_event *event, bool details,
 		    struct str *out);
 /* cmd-annotate.c: let the eager annotators look at what is new. */
-void history_annotate(struct history_verb *verb);
+void history_annotate(const struct context *context, struct store *store);
 /* What it is called: the command, else the program. */
 const char *run_record_name(const struct run_record *record);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/json-read.h"
+#include "cli/history-verb.h"
 #include "store/store.h"
 
 static int no_history(struct err *err)
@@ -49,7 +50,8 @@ static int add_notes(struct store *store, struct why *why, struct err *err)
 	int r = store_events(store, &query, &events, &len, err);
 
 	for (size_t i = 0; i < len && r == 0; i++)
-		if (add_note(&events[i], &why->explanation.notes) < 0)
+		if (add_note(&events[i], &why->explanation.notes) < 0 ||
+		    put_annotations(store, &events[i], true, &why->annotations) < 0)
 			r = err_oom(err);
 	store_events_free(events, len);
 	return r;
@@ -104,6 +106,8 @@ int why_load(const char *workspace, const char *run, struct why *ret, struct err
 		return no_history(err);
 	if (r == 0)
 		r = store_find_run(store, run ? run : "last", &why.record, err);
+	if (r == 0 && !why.config_err.message[0])
+		history_annotate(&why.context, store);
 	if (r == 0)
 		r = explain(store, &why, err);
 	if (r == 0 && notes.text[0] && strv_add(&why.explanation.notes, notes.text) < 0)
@@ -118,6 +122,7 @@ int why_load(const char *workspace, const char *run, struct why *ret, struct err
 void why_release(struct why *why)
 {
 	explanation_release(&why->explanation);
+	str_release(&why->annotations);
 	run_record_release(&why->record);
 	context_release(&why->context);
 	*why = (struct why){0};

@@ -208,21 +208,6 @@ static struct draft draft_for(const char *workspace, const struct user *user, st
 	};
 }
 
-int spec_digest(const struct spec *spec, char hex[SHA256_HEX])
-{
-	_cleanup_(str_release) struct str text = {0};
-	struct spec bare = *spec; /* borrows the lists */
-	int r;
-
-	for (enum dim dim = 0; dim < DIM_COUNT_; dim++)
-		if (spec_limit(&bare, dim))
-			*spec_limit(&bare, dim) = SPEC_UNLIMITED;
-	r = spec_print(&bare, &text, NULL);
-	if (r == 0)
-		sha256_hex(str_text(&text), text.len, hex);
-	return r;
-}
-
 int spec_parse(const char *text, const char *workspace, const struct user *user, struct spec *ret,
 	       struct err *err)
 {

@@ -7,7 +7,6 @@
  * defaults do not matter when it is read again.
  */
 #pragma once
-#include "base/hash.h"
 #include "config/workspace.h"
 #include "policy/spec.h"
 
@@ -16,9 +15,6 @@ struct str;
 
 /* 0, -ENOMEM, or -EILSEQ: a path is not UTF-8, which TOML cannot hold. */
 int spec_print(const struct spec *spec, struct str *out, struct err *err);
-/* Of what it allows, without its limits: two runs with the same digest were under the
- * same boundary. Fails as spec_print() does. */
-int spec_digest(const struct spec *spec, char hex[SHA256_HEX]);
 /* WORKSPACE: absolute and without links, or NULL: that of the text, if any; else
  * relative paths are -EINVAL. *ret is overwritten. */
 int spec_parse(const char *text, const char *workspace, const struct user *user, struct spec *ret,

@@ -122,6 +122,17 @@ int record_start(const struct run_record *record, struct str *ret_line)
 	return finish(&json, ret_line);
 }
 
+/* What stands between the type and the end of START. */
+static void add_again(const struct str *start, struct json *json)
+{
+	static const char tail[] = "}\n";
+	const char *at = strstr(start->data, ",\"run\":");
+	size_t len = at ? strlen(at) - (sizeof(tail) - 1) : 0;
+
+	if (json->error == 0)
+		json->error = str_append_bytes(json->out, at, len);
+}
+
 static void add_outcome(const struct run_record *record, uint64_t time_ms, struct json *json)
 {
 	json_add_uint(json, "ended_ms", time_ms);
@@ -206,14 +217,17 @@ static void add_violations(const struct violations *violations, size_t max, stru
 
 int record_end(const struct run_record *record, uint64_t time_ms, const struct plan *plan,
 	       const struct events *events, const struct violations *violations,
-	       struct str *ret_line)
+	       const struct str *start, struct str *ret_line)
 {
 	struct json json = {.out = ret_line};
 	int r = begin(&json, "end", ret_line);
 
 	if (r < 0)
 		return r;
-	add_identity(record, &json);
+	if (start && start->len > 0)
+		add_again(start, &json);
+	else
+		add_identity(record, &json);
 	add_outcome(record, time_ms, &json);
 	add_degraded(plan, &json);
 	if (events && events->len > 0)

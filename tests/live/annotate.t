@@ -260,5 +260,34 @@ def case_of_the_workspace(p):
     ok(trace.exists(), p, "twin: in the user's own folder it runs")
 
 
-main(case_deferred, case_eager, case_environment, case_hostile, case_leaves_nothing_behind, case_says_nothing,
+def case_source_context(p):
+    fresh(p)
+    p.write(p.ws / '.paleignore', '*.key\n')
+    p.write(p.ws / 'src/a.c', 'int helper(int x)\n{\n\treturn y;\n}\n')
+    p.write(p.ws / 'private.key', 'CANARY-HIDDEN\n')
+    p.write(p.ws / 'seen.cfg', 'CANARY-SEEN\n')
+    line = 'for f in private.key seen.cfg; do echo "$f:1: error" >&2; done; '
+    places = (f'{p.home}/.ssh/id_rsa', f'{p.outside}/canary', '../outside/canary', '/etc/passwd')
+    outside = ''.join(f'echo "{name}.c:1:1: x" "{name}:1: x"; ' for name in places)
+    r = p.sh('--max-output', '64k', '--', 'echo "src/a.c:3:9: error: y"; ' + line + outside + 'exit 1')
+    ok(r.booted and r.code == 1, p, 'a run whose output is kept', r)
+    said = annotations(p, 'source_context')
+    found = {place['path']: place for place in said[0]['data']['places']} if said else {}
+    ok(found.get('src/a.c', {}).get('function') == 'helper' and
+       {'line': 3, 'text': '\treturn y;'} in found['src/a.c']['source'], p, 'the source, and the function', said)
+    ok('CANARY-SEEN' in json.dumps(said), p, 'twin: what the command could read is quoted', said)
+    ok('CANARY-HIDDEN' not in json.dumps(said) and set(found) == {'src/a.c', 'seen.cfg'}, p,
+       'what it could not read, or lies outside, is not', said)
+    r = p.verb('why')
+    ok(r.code == 0 and b'src/a.c:3:9, in helper' in r.out, p, 'why shows it', r)
+    r = p.sh('--max-output', '64k', '--hide', 'seen.cfg', '--', line + 'exit 1') if has('hidden') else None
+    if r:
+        said = annotations(p, 'source_context')
+        ok(r.booted and 'CANARY' not in json.dumps(said), p, 'hidden by an option: not quoted either', said)
+    r = p.sh('--max-output', '64k', '--', 'echo fine; exit 1')
+    ok(annotations(p, 'source_context')[0]['type'] == 'none', p, 'nothing to say', r)
+    (p.ws / '.paleignore').unlink()
+
+
+main(case_source_context, case_deferred, case_eager, case_environment, case_hostile, case_leaves_nothing_behind, case_says_nothing,
      case_whose, case_folder, case_of_the_workspace)

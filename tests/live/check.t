@@ -52,8 +52,18 @@ class Box:
         return self.p.start(self.p.pale_path, 'check', *args, cwd=self.ws, env=self.env, **kw)
 
     def running(self):
-        """The commands whose shells the host sees."""
-        return {name for name in self.names if marked(self.token(name))}
+        """The commands whose shells the host sees, all of them at one moment: the end of
+        the search, before which each was found and after which each is still there."""
+        tokens, found = {self.token(name).encode(): name for name in self.names}, {}
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                    line = f.read()
+            except OSError:
+                continue
+            if self.mark.encode() in line and b'line-' in line:
+                found.update((int(pid), name) for token, name in tokens.items() if token in line)
+        return {name for pid, name in found.items() if alive(pid)}
 
     def left(self):
         return marked(self.mark)
@@ -103,6 +113,18 @@ def case_shared(p):
     ok(most == 2 and len(seen) >= 4 and all(proc.returncode == 0 for proc in procs), p,
        'two at once over both', (most, seen))
     ok(box.lanes() == (0, 0), p, 'status: none busy', box.lanes())
+
+
+def case_many(p):
+    """A dozen checks at once: still no more than there are lanes, and all come to their turn."""
+    box = Box(p, {f'c{i}': f'echo x >>ran{i}; sleep 0.05' for i in range(24)}, 'max_parallel = 3')
+    names = list(box.names.values())
+    procs = [box.start(names[2 * i], names[2 * i + 1]) for i in range(12)]
+    most, _ = watch(box, *procs)
+    ran = [(box.ws / f'ran{i}').read_text() for i in range(24) if (box.ws / f'ran{i}').exists()]
+    ok(1 <= most <= 3 and [proc.returncode for proc in procs] == [0] * 12, p, 'never more than three', most)
+    ok(ran == ['x\n'] * 24, p, 'each command ran once', ran)
+    ok(box.lanes() == (0, 0), p, 'and the lanes are free', box.lanes())
 
 
 def case_queue(p):
@@ -356,5 +378,5 @@ def checks(pid, box):
 
 
 go_apart()
-main(case_bounded, case_shared, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_outcomes, case_refused, case_state,
+main(case_bounded, case_shared, case_many, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_outcomes, case_refused, case_state,
      case_terminal, case_terminal_many, uids=(1000,))

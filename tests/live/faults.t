@@ -274,7 +274,7 @@ def children():
     found = {}
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
-            with open(f'/proc/{pid}/stat') as f:
+            with open(f'/proc/{pid}/stat', errors='replace') as f:
                 state, parent = f.read().rsplit(')', 1)[1].split()[:2]
                 if int(parent) == os.getpid():
                     found[int(pid)] = state

@@ -139,7 +139,9 @@ def case_out_of_reach_PT15(p):
     spool = (box.dir / 'spool').read_bytes()
     line = ('d=$1; ls "$d" && echo SEEN; cat "$d"/spool "$d"/history.db; echo forged >>"$d"/spool && echo WROTE; '
             'for f in /proc/[0-9]*/fd/*; do case $(readlink "$f") in *spool*|*history*|*living*|*state*) echo "FOUND $f";; esac; done; :')
-    for options in p.each((), ('--filesystem', 'unrestricted'), ('--filesystem', 'readonly'), ('--read', str(box.top))):
+    # landlock hides nothing below an open folder, bwrap nothing in a folder of root's
+    above = [('--read', str(box.top))] if has('hidden') and not (ENGINE and p.is_root) else []
+    for options in p.each((), ('--filesystem', 'unrestricted'), ('--filesystem', 'readonly'), *above):
         r = box.pale(*options, '--', 'sh', '-c', 'echo BOOTED; ' + line, 'sh', str(box.dir), timeout=20)
         ok(r.booted and b'SEEN' not in r.out and b'WROTE' not in r.out and b'FOUND' not in r.out and b'SQLite' not in r.out, p,
            f"{' '.join(options) or 'workspace'}: the history cannot be reached", r)
@@ -254,7 +256,7 @@ def case_cannot_be_stored(p):
     (box.dir / 'spool').unlink()
     word = mark()
     run = box.start('--', 'sh', '-c', f': {word}; read x; exit 4', stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(lambda: marked(word))
+    wait_for(lambda: (box.dir / 'spool').exists() and (box.dir / 'spool').stat().st_size > 0)
     shutil.rmtree(box.dir)
     err = run.communicate(b'\n')[1]
     ok(run.returncode == 4 and UNSTORED in err, p, 'the state is removed during a run', err)
@@ -379,7 +381,7 @@ def case_many_at_once(p):
     ok(len(got) == len({r['run'] for r in got}) == PROCESSES * RUNS and {r['outcome'] for r in got} == {'ok'} and box.integrity(), p,
        f'{PROCESSES} processes, {RUNS} runs each: {PROCESSES * RUNS} rows', len(got))
     ok(not list(box.dir.glob('spool*')), p, 'and the spool is empty', list(box.dir.iterdir()))
-    ok(box.sql('SELECT count(*) FROM events') == [(2 * PROCESSES * RUNS,)], p, 'two events each')
+    ok(box.sql("SELECT count(*) FROM events WHERE kind != 'sandbox.degraded'") == [(2 * PROCESSES * RUNS,)], p, 'two events each')
 
 
 def case_damaged_and_newer_HS03_HS09(p):
@@ -410,11 +412,16 @@ def case_damaged_and_newer_HS03_HS09(p):
 def case_follow(p):
     box = Box(p, 'follow')
     follow = p.start(p.pale_path, 'events', '--follow', '-j', cwd=box.ws, env=box.env, stdout=subprocess.PIPE)
+
+    def two():
+        events = (json.loads(follow.stdout.readline()) for _ in range(9))
+        events = (e for e in events if e['kind'] != 'sandbox.degraded')
+        return [next(events), next(events)]
     box.pale('--', 'true')
-    lines = [json.loads(follow.stdout.readline()) for _ in range(2)]
+    lines = two()
     ok([e['kind'] for e in lines] == ['sandbox.start', 'sandbox.exit'], p, 'events come as they happen, one object a line', lines)
     box.pale('--', 'false')
-    more = [json.loads(follow.stdout.readline()) for _ in range(2)]
+    more = two()
     ok([e['id'] for e in lines + more] == sorted({e['id'] for e in lines + more}) and more[1]['code'] == 'failed', p,
        'each once, with ids that rise', more)
     follow.terminate()

@@ -39,7 +39,8 @@ static void find(void)
 	check_find("command", NULL, 0);
 	check_find("list", NULL, 0);
 	check_find("", NULL, 0);
-	check_find("runs", NULL, 0);
+	check_find("runs", "runs list", 1);
+	check_find("walk", NULL, 0);
 }
 
 static bool options_are_unique(const struct opt_table *table)

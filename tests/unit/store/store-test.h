@@ -85,7 +85,7 @@ static inline void put_run(const char *id, const char *command, uint64_t at_ms, 
 	violations_add(&violations, "filesystem", "open", "/etc/hosts", 4, NULL);
 	violations_add(&violations, "network", "connect", "na\xffme:1", 5, NULL);
 	events_add_tamper(&events, ".envrc", TAMPER_GONE, NULL, NULL, 3);
-	record_end(&record, at_ms + 10, &plan, &events, &violations, &stop);
+	record_end(&record, at_ms + 10, &plan, &events, &violations, &start, &stop);
 	if (ended)
 		spool_append(state, &stop, &err);
 	run_record_release(&record);

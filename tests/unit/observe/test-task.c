@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "observe/task.h"
+#include "tap.h"
+
+static void joined(const char *base, const char *name, const char *want)
+{
+	char got[PATH_MAX];
+
+	tap_ok(task_join(base, name, got) == 0, "%s in %s", name, base);
+	tap_eq_str(got, want, "is %s", want);
+}
+
+static void test_join(void)
+{
+	char got[PATH_MAX], long_name[PATH_MAX + 10];
+
+	joined("/a", "b", "/a/b");
+	joined("/a/b", "../c", "/a/c");
+	joined("/a/b", "./c//d/", "/a/b/c/d");
+	joined("/a", "/x/../y", "/y");
+	joined("/a", "../../../etc", "/etc");
+	joined("/a", "", "/a");
+	joined("/", ".", "/");
+	joined("/", "..", "/");
+	joined("/a", "...", "/a/...");
+	joined("/a", "..b", "/a/..b");
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = '\0';
+	tap_eq_int(task_join("/a", long_name, got), -ENAMETOOLONG, "a name that is too long");
+	long_name[PATH_MAX - 2] = '\0';
+	tap_eq_int(task_join("/", long_name, got), 0, "one that is just short enough");
+	tap_eq_int((long long)strlen(got), PATH_MAX - 1, "fills the room");
+}
+
+static void test_memory(void)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char got[PATH_MAX];
+	pid_t self = getpid();
+	int r;
+
+	if (two == MAP_FAILED || munmap(two + page, (size_t)page) < 0)
+		exit(1);
+	r = task_read_name(self, (uint64_t)(uintptr_t)strcpy(two, "/etc/hosts"), got);
+	if (r == -EPERM || r == -ENOSYS) {
+		tap_skip("memory cannot be read here: %s", strerror(-r));
+		return;
+	}
+	tap_ok(r == 10 && strcmp(got, "/etc/hosts") == 0, "a name at the begin of a page");
+	memcpy(two + page - 4, "abc", 4);
+	r = task_read_name(self, (uint64_t)(uintptr_t)(two + page - 4), got);
+	tap_ok(r == 3 && strcmp(got, "abc") == 0, "one that ends with the last page");
+	memset(two + page - 4, 'x', 4);
+	tap_eq_int(task_read_name(self, (uint64_t)(uintptr_t)(two + page - 4), got), -ENAMETOOLONG,
+		   "one that does not end there");
+	tap_eq_int(task_read_name(self, (uint64_t)(uintptr_t)(two + page), got), -EFAULT,
+		   "one that is nowhere");
+	memset(two, 'l', 1000);
+	two[1000] = '\0';
+	tap_eq_int(task_read_name(self, (uint64_t)(uintptr_t)two, got), 1000, "a long one");
+	tap_eq_int(task_read_name(self, 8, got), -EFAULT, "a null pointer, nearly");
+}
+
+static void test_resolve(void)
+{
+	char got[PATH_MAX];
+	int fd = open("/usr/bin", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	tap_ok(chdir("/usr") == 0 && task_resolve(getpid(), AT_FDCWD, "lib", got) == 0 &&
+		       strcmp(got, "/usr/lib") == 0,
+	       "relative to the working directory");
+	tap_ok(task_resolve(getpid(), fd, "env", got) == 0 && strcmp(got, "/usr/bin/env") == 0,
+	       "relative to a descriptor");
+	tap_ok(task_resolve(getpid(), fd, "", got) == 0 && strcmp(got, "/usr/bin") == 0,
+	       "the descriptor itself");
+	tap_ok(task_resolve(getpid(), 9999, "x", got) < 0, "one that is not open");
+	tap_ok(task_resolve(getpid(), 9999, "/x", got) == 0, "which does not matter here");
+}
+
+int main(void)
+{
+	test_join();
+	test_memory();
+	test_resolve();
+	return tap_done();
+}
