@@ -50,7 +50,7 @@ static void put_run(const struct use *use, bool ended)
 	record.exit_code = use->outcome == OUTCOME_OK ? 0 : 1;
 	record.duration_ms = use->duration_ms;
 	record.usage = (struct usage){use->memory, use->cpu_ms, 1, 0};
-	record_end(&record, now_ms + use->duration_ms, NULL, NULL, NULL, &stop);
+	record_end(&record, now_ms + use->duration_ms, NULL, NULL, NULL, NULL, &stop);
 	if (ended)
 		spool_append(state, &stop, NULL);
 	now_ms += DAY;
