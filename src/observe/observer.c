@@ -296,9 +296,10 @@ static bool serve_one(struct observer *o)
 		return errno == ENOENT || errno == EINTR; /* its caller was killed */
 	error = seccomp_answer(o->variant, &notice.data);
 	attempt_read((pid_t)notice.pid, &notice.data, &attempt);
+	/* Once answered it may end, and its root with it. */
+	here = enter_scene(o, attempt.pid);
 	if (!answer(o, notice.id, error))
 		return true;
-	here = enter_scene(o, attempt.pid);
 	if (o->profile)
 		note_uses(o, &attempt);
 	if (error)
