@@ -34,12 +34,18 @@ struct subject {
 	const char *name;
 	char *argv[24];
 	int exit_code; /* when all is well */
+	char **env;    /* NULL: environment */
 	uint64_t *ns;  /* one per round */
 	uint64_t p50;
 	uint64_t p99;
 };
 
-enum { BARE, PALE, LIMITED, BWRAPPED, START, NOTHING, SUBJECTS };
+enum { BARE, PALE, LIMITED, BWRAPPED, START, NOTHING, REMEMBERED, FORGOTTEN, SUBJECTS };
+
+/* A configuration that says whether runs are remembered. */
+static char on_var[64], off_var[64], home_var[64], state_var[64];
+static char *on_env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, on_var, NULL};
+static char *off_env[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, off_var, NULL};
 
 static struct subject subjects[SUBJECTS] = {
 	[BARE] = {.name = "fork+exec true", .argv = {"/bin/true"}},
@@ -54,11 +60,16 @@ static struct subject subjects[SUBJECTS] = {
 	/* Starts, reads its arguments, and says that there is no command. */
 	[START] = {.name = "pale run, no command", .argv = {NULL, "run"}, .exit_code = 125},
 	[NOTHING] = {.name = "musl, nothing", .argv = {NULL}},
+	[REMEMBERED] = {.name = "pale, history on",
+			.argv = {NULL, "run", "--", "true"},
+			.env = on_env},
+	[FORGOTTEN] = {.name = "pale, history off",
+		       .argv = {NULL, "run", "--", "true"},
+		       .env = off_env},
 };
 
 static char base_dir[] = "/var/tmp/pale-bench-XXXXXX";
-static char home_var[sizeof(base_dir) + sizeof("HOME=/home")];
-static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, NULL};
+static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, NULL};
 static int stderr_fd = -1; /* what the subjects complain about */
 static int missed;
 
@@ -93,6 +104,24 @@ static void sleep_ms(unsigned ms)
 	nanosleep(&(struct timespec){.tv_nsec = (long)ms * 1000000}, NULL);
 }
 
+static void write_config(const char *name, const char *text, char *var, size_t size)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(var, size, "XDG_CONFIG_HOME=%s/%s", base_dir, name);
+	snprintf(path, sizeof(path), "%s/%s", base_dir, name);
+	if (mkdir(path, 0700) < 0)
+		fail(path);
+	snprintf(path, sizeof(path), "%s/%s/pale", base_dir, name);
+	if (mkdir(path, 0700) < 0)
+		fail(path);
+	snprintf(path, sizeof(path), "%s/%s/pale/pale.toml", base_dir, name);
+	file = fopen(path, "we");
+	if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+		fail(path);
+}
+
 /* A fresh home and an empty workspace: no configuration, no repository. Not
  * below /tmp, which the sandboxes replace. */
 static void make_workspace(void)
@@ -103,8 +132,11 @@ static void make_workspace(void)
 		fail(base_dir);
 	atexit(clean_up);
 	snprintf(home_var, sizeof(home_var), "HOME=%s/home", base_dir);
+	snprintf(state_var, sizeof(state_var), "XDG_STATE_HOME=%s/state", base_dir);
 	if (mkdir(home, 0700) < 0)
 		fail(home);
+	write_config("on", "[history]\nenabled = true\n", on_var, sizeof(on_var));
+	write_config("off", "[history]\nenabled = false\n", off_var, sizeof(off_var));
 	if (chdir(base_dir) < 0 || mkdir("work", 0700) < 0 || chdir("work") < 0)
 		fail(base_dir);
 }
@@ -136,7 +168,7 @@ static int subject_run(const struct subject *s, uint64_t *ret_ns)
 		ready = true;
 	}
 	begin = now_ns();
-	r = posix_spawn(&pid, s->argv[0], &actions, NULL, s->argv, environment);
+	r = posix_spawn(&pid, s->argv[0], &actions, NULL, s->argv, s->env ? s->env : environment);
 	if (r != 0) {
 		fprintf(stderr, "bench: %s: %s\n", s->argv[0], strerror(r));
 		return -1;
@@ -229,6 +261,8 @@ static void report_latency(unsigned rounds, unsigned spaced)
 	printf("  %-42s %6.2f\n", "pale / bwrap, p99", ratio(pale->p99, bwrap->p99));
 	judge("start of pale / nothing, p50", ratio(subjects[START].p50, subjects[NOTHING].p50),
 	      "<=", 2);
+	judge("pale, history on / off, p50",
+	      ratio(subjects[REMEMBERED].p50, subjects[FORGOTTEN].p50), "<=", 1.05);
 
 	measure(BWRAPPED + 1, spaced, SPACE_MS);
 	judge("pale / bwrap, p50, with everything on", ratio(limited->p50, bwrap->p50), "<=", 0.70);
@@ -345,8 +379,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench [--check] [--rounds N] [--spaced N] PALE NOTHING\n");
 		return 2;
 	}
-	subjects[PALE].argv[0] = subjects[LIMITED].argv[0] = subjects[START].argv[0] = absolute(
-		argv[optind]);
+	subjects[PALE].argv[0] = subjects[LIMITED].argv[0] = subjects[START].argv[0] =
+		subjects[REMEMBERED].argv[0] = subjects[FORGOTTEN].argv[0] = absolute(argv[optind]);
 	subjects[NOTHING].argv[0] = absolute(argv[optind + 1]);
 
 	stderr_fd = memfd_create("stderr", MFD_CLOEXEC);

@@ -24,8 +24,9 @@ enum { FILES = 8, FUNCTIONS = 150, ROUNDS = 11 };
 
 static char work[] = "/var/tmp/pale-bench-XXXXXX";
 static char home_var[sizeof(work) + sizeof("HOME=/home")];
-static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TMPDIR=/dev/shm", home_var,
-			      NULL};
+static char state_var[sizeof(work) + sizeof("XDG_STATE_HOME=/state")];
+static char *environment[] = {
+	"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "TMPDIR=/dev/shm", home_var, state_var, NULL};
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
@@ -60,6 +61,7 @@ static void make_project(void)
 	    chdir("ws") < 0)
 		fail(work);
 	snprintf(home_var, sizeof(home_var), "HOME=%s/home", work);
+	snprintf(state_var, sizeof(state_var), "XDG_STATE_HOME=%s/state", work);
 	for (int i = 0; i < FILES; i++) {
 		snprintf(name, sizeof(name), "f%d.c", i);
 		f = create(name);

@@ -10,11 +10,13 @@
  * missed. NOTHING is not used: the same arguments as bench.
  */
 #include <fcntl.h>
+#include <ftw.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,9 +26,23 @@
 enum { BLOCKS = 10, BLOCK = 20, ROUNDS = BLOCKS * BLOCK, LARGE = 1 << 30 };
 
 static char work[] = "/var/tmp/pale-bench-XXXXXX";
+static char state[] = "/var/tmp/pale-state-XXXXXX"; /* not the user's */
 static struct pale_context *context;
 static struct pale_spec *spec;
 static char *program, *memory;
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static void remove_state(void)
+{
+	(void)nftw(state, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
 
 static _Noreturn void fail(const char *what)
 {
@@ -110,6 +126,9 @@ int main(int argc, char **argv)
 	program = argc > check + 1 ? realpath(argv[check + 1], NULL) : NULL;
 	if (!program || !mkdtemp(work) || chdir(work) < 0)
 		fail("usage: library [--check] PALE NOTHING");
+	if (!mkdtemp(state) || setenv("XDG_STATE_HOME", state, 1) < 0)
+		fail(state);
+	atexit(remove_state);
 	if (pale_context_new(program, &context, NULL) < 0 ||
 	    pale_spec_from_preset(work, "workspace", &spec, NULL) < 0)
 		fail("no memory");

@@ -269,9 +269,49 @@ PALE_API int pale_argv(struct pale_context *context, const struct pale_spec *spe
 
 /* --- events --- */
 
-enum pale_event_kind { PALE_EVENT_START, PALE_EVENT_EXIT };
+/* More may be added at the end. */
+enum pale_event_kind {
+	PALE_EVENT_START,
+	PALE_EVENT_EXIT,
+	PALE_EVENT_DENIED,   /* attempts that the boundary refused; one event for each dimension */
+	PALE_EVENT_LIMIT,    /* a limit ended it */
+	PALE_EVENT_DEGRADED, /* a dimension was enforced only in part */
+	PALE_EVENT_TAMPER,   /* protected files were touched */
+	PALE_EVENT_STAGED,   /* changes wait for review */
+};
+PALE_API const char *pale_event_name(enum pale_event_kind kind); /* "sandbox.start", ... */
 
-/* Nothing in it tells what was run, or where. */
+enum pale_severity { PALE_INFO, PALE_NOTICE, PALE_WARNING, PALE_SEVERE, PALE_CRITICAL };
+
+/* The keys of a spec. More may be added at the end. */
+enum pale_dimension {
+	PALE_DIM_NONE, /* it is about none, or about one that this version does not know */
+	PALE_DIM_NETWORK,
+	PALE_DIM_HOSTS,
+	PALE_DIM_PORTS,
+	PALE_DIM_EXPOSE,
+	PALE_DIM_SOCKETS,
+	PALE_DIM_FILESYSTEM,
+	PALE_DIM_PATHS_READABLE,
+	PALE_DIM_PATHS_WRITABLE,
+	PALE_DIM_PATHS_HIDDEN,
+	PALE_DIM_EPHEMERAL,
+	PALE_DIM_CACHES,
+	PALE_DIM_TMPFS,
+	PALE_DIM_PROCESSES,
+	PALE_DIM_ENV,
+	PALE_DIM_ENV_PASS,
+	PALE_DIM_TIMEOUT,
+	PALE_DIM_CPU,
+	PALE_DIM_MEMORY,
+	PALE_DIM_PIDS,
+	PALE_DIM_DISK,
+	PALE_DIM_MAX_OUTPUT,
+	PALE_DIM_NESTED,
+};
+PALE_API const char *pale_dimension_name(enum pale_dimension dimension); /* "network", ...; or "" */
+
+/* Nothing in it tells what was run, or where: numbers alone. */
 struct pale_event {
 	uint64_t number;      /* 1, 2, ... in its context */
 	uint64_t time_ms;     /* since 1970 */
@@ -280,15 +320,48 @@ struct pale_event {
 	uint64_t duration_ms; /* of an exit, or PALE_UNKNOWN */
 	uint32_t kind;        /* enum pale_event_kind */
 	uint32_t outcome;     /* enum pale_outcome; of a start: PALE_RUNNING */
-	uint64_t reserved[2];
+	uint16_t dimension;   /* enum pale_dimension */
+	uint16_t severity;    /* enum pale_severity */
+	uint32_t count;       /* of attempts, of protected files, of changes; else 1 */
+	uint64_t reserved;
 };
 #define PALE_EVENTS_MAX 256 /* as many are kept */
 
 /* Copy events with a number above AFTER, oldest first, at most LEN. Returns how
  * many. Spawns record a start; the pale_run_wait() or pale_run_free() that sees
- * the end records an exit. */
+ * the end records what happened in between, and an exit. */
 PALE_API size_t pale_events(struct pale_context *context, uint64_t after,
 			    struct pale_event *ret_events, size_t len);
+
+/* --- annotators: more about events --- */
+
+/* Where an annotation is to be seen. */
+enum pale_display { PALE_INLINE, PALE_DETAIL, PALE_HIDDEN };
+
+struct pale_annotation {
+	uint64_t event;     /* its number */
+	char annotator[32]; /* the name that it was added by */
+	char type[32];      /* a word */
+	uint32_t display;   /* enum pale_display */
+	uint32_t reserved;
+	char data[432]; /* text, as a rule JSON */
+};
+
+/* Looks at EVENT, and at JSON, which is what pale_run_json() will be ("" at a start),
+ * and fills type, display and data of *ret_annotation, which is all zero. 1: it did;
+ * else there is no annotation. */
+typedef int pale_annotator_fn(const struct pale_event *event, const char *json,
+			      struct pale_annotation *ret_annotation, void *data);
+
+/* From now on let FN look at each event of CONTEXT, in the thread that records it,
+ * without a lock held. NAME has at most 31 bytes. -EEXIST: there is one; -ENOSPC: there
+ * are 16. DATA must live as long as the context and its runs. */
+PALE_API int pale_annotator_add(struct pale_context *context, const char *name,
+				pale_annotator_fn *fn, void *data, struct pale_error *error);
+/* Copy what was said of event NUMBER, at most LEN. Returns how many. A context keeps
+ * PALE_EVENTS_MAX annotations. */
+PALE_API size_t pale_annotations(struct pale_context *context, uint64_t number,
+				 struct pale_annotation *ret_annotations, size_t len);
 
 #ifdef __cplusplus
 }

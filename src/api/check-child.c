@@ -49,6 +49,7 @@ void check_child_release(struct check_child *child)
 	free(child->result.limit);
 	free(child->result.message);
 	free(child->result.hint);
+	free(child->result.run);
 	free(child->name);
 	*child = (struct check_child){.job = STARTED_NONE, .output = -1};
 }
@@ -237,6 +238,21 @@ static bool is_object(const struct answer *answer, struct json_slice *ret)
 	       ret->text[0] == '{' && ret->text[ret->len - 1] == '}';
 }
 
+/* Those that programs make as a matter of course do not count. */
+static uint64_t count_refused(struct json_slice root)
+{
+	struct json_slice list, item, probe;
+	uint64_t refused = 0;
+	size_t cursor = 0;
+
+	if (!json_get(root, "violations", &list))
+		return 0;
+	while (json_next_item(list, &cursor, &item))
+		if (!json_get(item, "probe", &probe) || probe.text[0] != 't')
+			refused += number(item, "count", 1);
+	return refused;
+}
+
 static int error_status(const char *code)
 {
 	if (str_eq(code, err_code_name(ERR_NOT_FOUND)))
@@ -269,6 +285,8 @@ static void read_answer(struct check_child *child)
 	result->exit_code = (int)number(root, "exit_code", UINT64_MAX);
 	result->signal = (int)number(root, "signal", 0);
 	result->limit = text(root, "limit");
+	result->run = text(root, "run");
+	result->refused = count_refused(root);
 	result->duration_ms = number(root, "duration_ms", USAGE_UNKNOWN);
 	if (json_get(root, "usage", &part))
 		result->memory_peak = number(part, "memory_peak", USAGE_UNKNOWN);

@@ -25,6 +25,8 @@ struct check_result {
 	char *message, *hint; /* why it could not be run, or NULL */
 	uint64_t duration_ms; /* USAGE_UNKNOWN: it did not run */
 	uint64_t memory_peak; /* likewise */
+	char *run;            /* its id, or NULL */
+	uint64_t refused;     /* attempts that the boundary refused and that may matter */
 };
 
 struct check_child {

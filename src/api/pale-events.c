@@ -5,6 +5,7 @@
 
 #include "api/pale-impl.h"
 #include "api/prefix.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 
@@ -45,16 +46,19 @@ void pale_context_free(struct pale_context *context)
 	if (!context || __atomic_sub_fetch(&context->refs, 1, __ATOMIC_ACQ_REL) > 0)
 		return;
 	pthread_mutex_destroy(&context->lock);
+	free(context->annotations);
 	free(context->program);
 	free(context);
 }
 
-/* Under the lock. */
-static void record(struct pale_context *context, struct pale_event event)
+void context_record(struct pale_context *context, struct pale_event event, const char *json)
 {
+	pthread_mutex_lock(&context->lock);
 	event.number = ++context->events_len;
 	event.time_ms = clock_wall_ms();
 	context->events[(event.number - 1) % PALE_EVENTS_MAX] = event;
+	pthread_mutex_unlock(&context->lock);
+	context_annotate(context, &event, json);
 }
 
 uint64_t context_begin(struct pale_context *context, uint64_t workspace)
@@ -63,25 +67,58 @@ uint64_t context_begin(struct pale_context *context, uint64_t workspace)
 
 	pthread_mutex_lock(&context->lock);
 	run = ++context->runs_len;
-	record(context, (struct pale_event){.run = run,
-					    .workspace = workspace,
-					    .duration_ms = PALE_UNKNOWN,
-					    .kind = PALE_EVENT_START,
-					    .outcome = PALE_RUNNING});
 	pthread_mutex_unlock(&context->lock);
+	context_record(context,
+		       (struct pale_event){.run = run,
+					   .workspace = workspace,
+					   .duration_ms = PALE_UNKNOWN,
+					   .kind = PALE_EVENT_START,
+					   .outcome = PALE_RUNNING,
+					   .count = 1},
+		       "");
 	return run;
 }
 
-void context_end(struct pale_context *context, uint64_t run, uint64_t workspace,
-		 enum pale_outcome outcome, uint64_t duration_ms)
+static enum pale_severity exit_severity(uint32_t outcome)
 {
-	pthread_mutex_lock(&context->lock);
-	record(context, (struct pale_event){.run = run,
-					    .workspace = workspace,
-					    .duration_ms = duration_ms,
-					    .kind = PALE_EVENT_EXIT,
-					    .outcome = outcome});
-	pthread_mutex_unlock(&context->lock);
+	if (outcome == PALE_OK)
+		return PALE_INFO;
+	return outcome == PALE_REFUSED || outcome == PALE_ERROR ? PALE_SEVERE : PALE_WARNING;
+}
+
+void context_end(struct pale_context *context, struct pale_event exit, const char *json)
+{
+	struct pale_event incidents[INCIDENTS_MAX];
+	size_t len = incidents_read(json, incidents);
+
+	for (size_t i = 0; i < len; i++) {
+		incidents[i].run = exit.run;
+		incidents[i].workspace = exit.workspace;
+		incidents[i].duration_ms = PALE_UNKNOWN;
+		incidents[i].outcome = exit.outcome;
+		context_record(context, incidents[i], json);
+	}
+	exit.kind = PALE_EVENT_EXIT;
+	exit.severity = (uint16_t)exit_severity(exit.outcome);
+	exit.count = 1;
+	context_record(context, exit, json);
+}
+
+const char *pale_event_name(enum pale_event_kind kind)
+{
+	static const char *const names[] = {
+		[PALE_EVENT_START] = "sandbox.start",       [PALE_EVENT_EXIT] = "sandbox.exit",
+		[PALE_EVENT_DENIED] = "sandbox.denied",     [PALE_EVENT_LIMIT] = "sandbox.limit",
+		[PALE_EVENT_DEGRADED] = "sandbox.degraded", [PALE_EVENT_TAMPER] = "sandbox.tamper",
+		[PALE_EVENT_STAGED] = "stage.changes",
+	};
+
+	return (size_t)kind < array_len(names) ? names[kind] : "unknown";
+}
+
+const char *pale_dimension_name(enum pale_dimension dimension)
+{
+	return (unsigned)dimension - 1 < DIM_COUNT_ ? dim_name((enum dim)(dimension - 1)) : "";
 }
 
 size_t pale_events(struct pale_context *context, uint64_t after, struct pale_event *ret_events,

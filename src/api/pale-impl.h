@@ -12,6 +12,8 @@
 
 struct err;
 
+#define ANNOTATOR_FNS_MAX 16
+
 struct pale_context {
 	unsigned refs; /* atomic: ours, and one for each run */
 	char *program;
@@ -19,6 +21,15 @@ struct pale_context {
 	uint64_t events_len;  /* ever recorded */
 	uint64_t runs_len;
 	struct pale_event events[PALE_EVENTS_MAX];
+	struct annotator_fn {
+		char name[32];
+		pale_annotator_fn *fn;
+		void *data;
+	} annotators[ANNOTATOR_FNS_MAX];
+	size_t annotators_len;
+	struct pale_annotation
+		*annotations;     /* a ring of PALE_EVENTS_MAX, once there are annotators */
+	uint64_t annotations_len; /* ever made */
 };
 
 struct pale_spec {
@@ -49,8 +60,21 @@ int request_read(const struct pale_request *request, struct pale_request *ret, s
 struct pale_context *context_ref(struct pale_context *context);
 /* Returns the number of a new run. */
 uint64_t context_begin(struct pale_context *context, uint64_t workspace);
-void context_end(struct pale_context *context, uint64_t run, uint64_t workspace,
-		 enum pale_outcome outcome, uint64_t duration_ms);
+/* Of one run: what happened in it (JSON), and its EXIT, whose kind, number and time are
+ * filled here. */
+void context_end(struct pale_context *context, struct pale_event exit, const char *json);
+/* Record EVENT, and let annotators see it. */
+void context_record(struct pale_context *context, struct pale_event event, const char *json);
+
+/* pale-annotate.c */
+/* Without the lock. */
+void context_annotate(struct pale_context *context, const struct pale_event *event,
+		      const char *json);
+/* pale-incidents.c */
+/* The events that the answer JSON tells of: their kind, dimension, severity and count.
+ * Returns how many, at most INCIDENTS_MAX. */
+#define INCIDENTS_MAX 64
+size_t incidents_read(const char *json, struct pale_event *ret);
 
 /* pale-spec.c */
 /* The spec that this process is under. -ENOENT without err: none. */

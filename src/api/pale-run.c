@@ -162,11 +162,11 @@ static void invent_result(struct pale_run *run)
 	json_end_object(&json);
 }
 
-/* Under the lock, once the answer is complete. */
-static void settle(struct pale_run *run)
+/* Under the lock, once the answer is complete. True: it was not settled before. */
+static bool settle(struct pale_run *run)
 {
 	if (run->settled)
-		return;
+		return false;
 	if (!read_result(run))
 		invent_result(run);
 	if (run->outcome == PALE_TIMEOUT && !run->limit)
@@ -176,8 +176,18 @@ static void settle(struct pale_run *run)
 	if (run->numbers[PALE_DURATION_MS] == PALE_UNKNOWN && !run->has_error)
 		run->numbers[PALE_DURATION_MS] = (clock_mono_ns() - run->begin_ns) / 1000000;
 	__atomic_store_n(&run->settled, true, __ATOMIC_RELEASE);
-	context_end(run->context, run->number, run->workspace, run->outcome,
-		    run->numbers[PALE_DURATION_MS]);
+	return true;
+}
+
+/* Without the lock: annotators may ask about the run. */
+static void announce(const struct pale_run *run)
+{
+	context_end(run->context,
+		    (struct pale_event){.run = run->number,
+					.workspace = run->workspace,
+					.duration_ms = run->numbers[PALE_DURATION_MS],
+					.outcome = (uint32_t)run->outcome},
+		    str_text(&run->answer.json));
 }
 
 int pale_run_fd(const struct pale_run *run)
@@ -189,14 +199,17 @@ int pale_run_wait(struct pale_run *run, int timeout_ms, struct pale_error *error
 {
 	int r = started_wait(&run->job, &run->answer, timeout_ms, &run->lock);
 	struct err err = {0};
+	bool first;
 
 	if (r < 0) {
 		err_sys(&err, r, "wait for the run");
 		return give_error(error, &err, r);
 	}
 	pthread_mutex_lock(&run->lock);
-	settle(run);
+	first = settle(run);
 	pthread_mutex_unlock(&run->lock);
+	if (first)
+		announce(run);
 	return 0;
 }
 
@@ -242,7 +255,8 @@ void pale_run_free(struct pale_run *run)
 	if (!run)
 		return;
 	started_release(&run->job, &run->answer);
-	settle(run);
+	if (settle(run))
+		announce(run);
 	run_delete(run);
 }
 

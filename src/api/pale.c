@@ -15,6 +15,11 @@ _Static_assert((int)PALE_LIMIT == (int)OUTCOME_LIMIT, "the outcomes are the same
 _Static_assert((int)PALE_UNENFORCED == (int)UNENFORCED, "the states are the same");
 _Static_assert(sizeof(struct pale_error) == 2040, "part of the binary interface");
 _Static_assert(sizeof(struct pale_event) == 64, "part of the binary interface");
+_Static_assert(sizeof(struct pale_annotation) == 512, "part of the binary interface");
+_Static_assert((int)PALE_DIM_NETWORK == DIM_NETWORK + 1, "the dimensions are the same");
+_Static_assert((int)PALE_DIM_FILESYSTEM == DIM_FILESYSTEM + 1, "the dimensions are the same");
+_Static_assert((int)PALE_DIM_TIMEOUT == DIM_TIMEOUT + 1, "the dimensions are the same");
+_Static_assert((int)PALE_DIM_NESTED == DIM_COUNT_, "the dimensions are the same");
 
 const char *pale_version(void)
 {

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/run-stage.h"
@@ -12,8 +14,10 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "base/size.h"
 #include "config/state-dir.h"
-#include "policy/spec-text.h"
+#include "policy/spec-digest.h"
+#include "store/kept.h"
 #include "store/record.h"
 #include "store/run-record.h"
 #include "store/spool.h"
@@ -24,6 +28,17 @@ static bool is_set(const struct config *config, const char *key, bool otherwise)
 	struct setting setting;
 
 	return config_get(config, path, &setting) ? setting.value->boolean : otherwise;
+}
+
+uint64_t history_output_keep(const struct config *config)
+{
+	static const char *const path[] = {"history", "output_keep", NULL};
+	struct setting setting;
+	uint64_t ms = 7ull * 24 * 3600 * 1000;
+
+	if (config_get(config, path, &setting) && setting.value->type == TOML_STRING)
+		(void)duration_parse(setting.value->string.bytes, &ms, NULL);
+	return ms;
 }
 
 /* Inside of a sandbox there is no place that lasts, and the run around us is
@@ -67,17 +82,6 @@ static char *argv_digest(const struct strv *argv)
 	return strdup(hex);
 }
 
-static char *spec_digest(const struct spec *spec)
-{
-	_cleanup_(str_release) struct str text = {0};
-	char hex[SHA256_HEX];
-
-	if (spec_print(spec, &text, NULL) < 0)
-		return NULL;
-	sha256_hex(str_text(&text), text.len, hex);
-	return strdup(hex);
-}
-
 static char *copy(const char *text)
 {
 	return text ? strdup(text) : NULL;
@@ -97,7 +101,7 @@ static void fill_plan(const struct run *run, struct run_record *record)
 	record->stage = copy(plan->stage);
 	record->world = copy(plan->world);
 	record->ceiling = plan->ceiling;
-	record->spec_digest = spec_digest(spec);
+	record->spec_digest = spec_digest_new(spec);
 	record->timeout_ms = spec->timeout;
 	record->cpu_ms = spec->cpu;
 	record->memory = spec->memory;
@@ -146,18 +150,51 @@ static void append(struct run *run, int r, const struct str *line)
 		history->stored = true;
 }
 
+/* Not where a limit on files would end us instead of the copy. */
+static void begin_output(struct run *run)
+{
+	struct run_history *history = &run->history;
+	struct rlimit limit;
+
+	if (run->plan->max_output == UINT64_MAX || getrlimit(RLIMIT_FSIZE, &limit) < 0 ||
+	    limit.rlim_cur != RLIM_INFINITY)
+		return;
+	history->output = kept_make(history->state, run->id, &history->err);
+	if (history->output < 0)
+		history->output = 0;
+}
+
+/* Whether there is any. Once in a while what is too old goes: whoever reads sees to it,
+ * but perhaps nobody does. */
+static bool end_output(struct run *run)
+{
+	struct run_history *history = &run->history;
+	uint64_t now = clock_wall_ms(), keep = history_output_keep(&run->context.config);
+	struct stat st;
+
+	if (history->output <= 0)
+		return false;
+	if (run->id[strlen(run->id) - 1] == '0')
+		kept_expire(history->state, now > keep ? now - keep : 0);
+	if (fstat(history->output, &st) == 0 && st.st_size > 0)
+		return true;
+	kept_remove(history->state, run->id);
+	return false;
+}
+
 void run_history_begin(struct run *run)
 {
 	_cleanup_(run_record_release) struct run_record record = {0};
-	_cleanup_(str_release) struct str line = {0};
 	struct run_history *history = &run->history;
 
 	if (!run_history_is_on(run) || history->state <= 0 || run_starts_over(run))
 		return;
 	/* The lock comes first: a run that is known and not alive has ended. */
 	history->living = living_take(history->state, run->id);
+	begin_output(run);
 	fill(run, &record);
-	append(run, record_start(&record, &line), &line);
+	append(run, record_start(&record, &history->start), &history->start);
+	history->plan = run->plan;
 }
 
 void run_history_end(struct run *run, const struct err *failed)
@@ -166,6 +203,7 @@ void run_history_end(struct run *run, const struct err *failed)
 	_cleanup_(str_release) struct str line = {0};
 	struct run_history *history = &run->history;
 	const struct result *result = failed ? NULL : &run->result;
+	bool again;
 
 	if (!run_history_is_on(run))
 		return;
@@ -173,11 +211,16 @@ void run_history_end(struct run *run, const struct err *failed)
 		history->state = run_history_make(run, &history->err);
 	if (history->state <= 0)
 		return;
-	fill(run, &record);
+	/* Unless another plan was made, all that a start says holds still. */
+	again = history->plan && history->plan == run->plan;
+	if (!again)
+		fill(run, &record);
 	fill_result(run, failed, &record);
+	record.has_output = end_output(run);
 	append(run,
 	       record_end(&record, clock_wall_ms(), run->plan, result ? &result->events : NULL,
-			  result ? &result->violations : NULL, &line),
+			  result ? &result->violations : NULL, again ? &history->start : NULL,
+			  &line),
 	       &line);
 }
 

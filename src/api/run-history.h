@@ -7,11 +7,15 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
+struct config;
 struct err;
 struct json;
 struct run;
 
+/* [history] output_keep, in ms. */
+uint64_t history_output_keep(const struct config *config);
 /* Is this run to be remembered? */
 bool run_history_is_on(const struct run *run);
 /* The state folder, made if need be: a descriptor or -errno. */

@@ -269,16 +269,17 @@ static int plan_again(struct run *run, bool without, struct err *err)
 
 static int attempt(struct run *run, const struct run_request *request, struct err *err)
 {
+	struct stdio stdio = request->stdio;
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
 			    run->plan->gid, err);
 
+	stdio.kept = run->history.output;
 	if (r < 0 || !run_is_staged(run))
 		return r < 0 ? r
-			     : local_run(run->plan, &request->stdio, request->profile, &run->result,
-					 err);
+			     : local_run(run->plan, &stdio, request->profile, &run->result, err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
-		r = local_run(run->plan, &request->stdio, request->profile, &run->result, err);
+		r = local_run(run->plan, &stdio, request->profile, &run->result, err);
 	(void)run_stage_end(run, r == 0, &run->staged.err);
 	return r;
 }
@@ -350,6 +351,9 @@ void run_release(struct run *run)
 		fd_close(run->history.state);
 	if (run->history.living > 0)
 		fd_close(run->history.living);
+	if (run->history.output > 0)
+		fd_close(run->history.output);
+	str_release(&run->history.start);
 	stage_free(run->stage);
 	plan_free(run->plan);
 	events_release(&run->result.events);

@@ -37,10 +37,13 @@ struct run {
 	unsigned stage_roots[STAGING_MAX]; /* their numbers there, for each of staging's */
 	dev_t base_devs[STAGING_MAX];      /* what they are laid over */
 	struct run_history {
-		int state;      /* its folder; 0: not open, below: it cannot be */
-		int living;     /* held while the run goes on */
-		bool stored;    /* something was */
-		struct err err; /* why not all of it */
+		int state;               /* its folder; 0: not open, below: it cannot be */
+		int living;              /* held while the run goes on */
+		int output;              /* a copy of the command's goes here; 0: nowhere */
+		bool stored;             /* something was */
+		struct str start;        /* the record of the start */
+		const struct plan *plan; /* that it is about; compared, not used */
+		struct err err;          /* why not all of it */
 	} history;
 	struct run_staged {
 		bool is_known;

@@ -4,6 +4,22 @@
 
 #include "api/verb-options-impl.h"
 
+struct opt_table options_events_annotate(void)
+{
+	static const struct opt items[] = {
+		{"number", 'n', "N", "the newest N for each annotator; 256, or 0 for all",
+		 OPT_NUMBER, NULL},
+		{"run", 0, "RUN", "only of this run", OPT_RUN, NULL},
+		{"since", 0, "DURATION", "only what happened so long ago at most: 2d, 3h30m",
+		 OPT_SINCE, NULL},
+		JSON,
+		WORKSPACE,
+		HELP,
+	};
+
+	return TABLE(items);
+}
+
 struct opt_table options_allow(void)
 {
 	static const struct opt items[] = {

@@ -15,6 +15,7 @@ struct opt_table options_trust(void);
 struct opt_table options_status(void);
 struct opt_table options_init(void);
 /* verb-options-explain.c */
+struct opt_table options_events_annotate(void);
 struct opt_table options_allow(void);
 /* verb-options-stage.c */
 struct opt_table options_diff(void);

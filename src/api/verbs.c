@@ -411,6 +411,19 @@ const struct verb verbs[VERB_COUNT_] = {
 				    "pale events --follow --json",
 			.options = options_events_list,
 		},
+	[VERB_EVENTS_ANNOTATE] =
+		{
+			.name = "events annotate",
+			.group = GROUP_HISTORY,
+			.operands = "",
+			.summary = "let annotators look at events that they have not seen",
+			.details =
+				"Annotators are programs in the folder annotators beside your own\n"
+				"pale.toml, never of a workspace. Those that are eager have looked before;\n"
+				"one that failed is asked again.",
+			.examples = "pale events annotate --run last",
+			.options = options_events_annotate,
+		},
 	[VERB_STATUS] =
 		{
 			.name = "status",

@@ -28,4 +28,5 @@ int fd_read_all(int fd, size_t max, struct str *ret_text);
 struct stdio {
 	int fd[3];
 	int lifeline; /* 0: none; else the run ends when its other end hangs up */
+	int kept;     /* 0: none; else gets a copy of output that has a limit */
 };

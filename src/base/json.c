@@ -41,6 +41,12 @@ static bool is_special(uint32_t c)
 	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
+/* Most of what is written, and needs no second look. */
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void put_quoted(struct json *j, const char *text)
 {
 	size_t len = strlen(text), plain = 0, i = 0;
@@ -48,8 +54,13 @@ static void put_quoted(struct json *j, const char *text)
 	put(j, "\"");
 	while (i < len) {
 		uint32_t c = 0;
-		size_t n = str_utf8_next(text + i, len - i, &c);
+		size_t n;
 
+		if (is_plain(text[i])) {
+			i++;
+			continue;
+		}
+		n = str_utf8_next(text + i, len - i, &c);
 		if (n > 0 && !is_special(c)) {
 			i += n;
 			continue;
@@ -139,9 +150,15 @@ void json_add_string(struct json *j, const char *key, const char *value)
 
 void json_add_uint(struct json *j, const char *key, uint64_t value)
 {
+	char digits[20];
+	size_t at = sizeof(digits);
+
 	begin_value(j, key);
-	if (j->error == 0)
-		j->error = str_appendf(j->out, "%" PRIu64, value);
+	do {
+		digits[--at] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	put_bytes(j, digits + at, sizeof(digits) - at);
 }
 
 void json_add_int(struct json *j, const char *key, int64_t value)

@@ -64,11 +64,18 @@ int str_append_char(struct str *s, char c)
 int str_vappendf(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
-	int n, r;
+	int n, r = reserve(s, 48); /* enough, as a rule, for what is formatted only once then */
 
+	if (r < 0)
+		return r;
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, again);
+	n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, again);
 	va_end(again);
+	if (n >= 0 && (size_t)n < s->cap - s->len) {
+		s->len += (size_t)n;
+		return 0;
+	}
+	s->data[s->len] = '\0';
 	if (n < 0)
 		return -EINVAL;
 	r = reserve(s, (size_t)n);
@@ -281,7 +288,7 @@ bool str_is_utf8(const char *text, size_t len)
 	uint32_t c;
 
 	for (size_t i = 0, n; i < len; i += n) {
-		n = str_utf8_next(text + i, len - i, &c);
+		n = (unsigned char)text[i] < 0x80 ? 1 : str_utf8_next(text + i, len - i, &c);
 		if (n == 0)
 			return false;
 	}

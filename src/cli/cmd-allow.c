@@ -70,14 +70,13 @@ static int choose(const struct order *order, const struct why *why, const struct
 
 	if (explanation->len == 0)
 		return err_set(err, ERR_USAGE, -ENOENT, "run %s: nothing was refused%s",
-			       why->record->id,
-			       explanation->observed ? "" : ", as far as is known");
+			       why->record.id, explanation->observed ? "" : ", as far as is known");
 	if (number > explanation->len || (!order->number && explanation->len > 1)) {
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    order->number ? "run %s: there is no number %zu"
 					  : "run %s: which one of %zu?",
-			    why->record->id, order->number ? number : explanation->len);
-		return err_hint(err, r, "pale why %s numbers them", why->record->id);
+			    why->record.id, order->number ? number : explanation->len);
+		return err_hint(err, r, "pale why %s numbers them", why->record.id);
 	}
 	*ret = &explanation->causes[number - 1];
 	return 0;
@@ -93,13 +92,15 @@ static int check_cause(const struct why *why, const struct cause *cause, struct 
 		*err = why->config_err;
 		return -EINVAL;
 	}
-	if (!why->record->command) {
+	if (!why->record.command) {
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "run %s was no registered command: there is no sandbox to change",
-			    why->record->id);
-		return !cause->fix                     ? r
-		       : str_starts(cause->fix, "pale ") ? err_hint(err, r, "%s", cause->fix)
-							 : err_hint(err, r, "pale run %s …", cause->fix);
+			    why->record.id);
+		if (!cause->fix)
+			return r;
+		return str_starts(cause->fix, "pale ")
+			       ? err_hint(err, r, "%s", cause->fix)
+			       : err_hint(err, r, "pale run %s …", cause->fix);
 	}
 	if (!remedy->possible)
 		return err_set(err, ERR_POLICY, -EPERM,
@@ -191,10 +192,10 @@ static int do_allow(const struct order *order, struct err *err)
 				: edit_begin(order->workspace, true, &edit, err);
 	if (r == 0)
 		r = allow_rule(&edit.context, edit.layer, edit_file(&edit), edit.doc,
-			       why.record->command, &cause->remedy, &allowed, err);
+			       why.record.command, &cause->remedy, &allowed, err);
 	if (r < 0)
 		return r;
-	r = show(&edit, cause, &allowed, why.record->command);
+	r = show(&edit, cause, &allowed, why.record.command);
 	if (r < 0)
 		return err_sys(err, r, "cannot write to standard output");
 	if (order->dry)

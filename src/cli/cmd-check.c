@@ -117,6 +117,25 @@ static int put_output(const struct going *going, const struct str *text, struct 
 	return r;
 }
 
+/* What pale has to say about a failure. */
+static int put_hints(const struct check_result *result, struct str *out)
+{
+	int r = 0;
+
+	if (result->hint) {
+		r = str_append(out, "  hint: ");
+		if (r == 0)
+			r = str_append_escaped(out, result->hint, strlen(result->hint));
+		if (r == 0)
+			r = str_append_char(out, '\n');
+	}
+	if (r < 0 || result->refused == 0 || !result->run)
+		return r;
+	return str_appendf(out, "  %llu attempt%s refused: pale why %s\n",
+			   (unsigned long long)result->refused,
+			   result->refused == 1 ? " was" : "s were", result->run);
+}
+
 static int put_block(const struct going *going, size_t task, struct str *out)
 {
 	const struct check_child *child = &going->check->children[task];
@@ -125,13 +144,8 @@ static int put_block(const struct going *going, size_t task, struct str *out)
 
 	if (r == 0)
 		r = str_append_escaped(&name, child->name, strlen(child->name));
-	if (r == 0 && child->result.hint) {
-		r = str_append(out, "  hint: ");
-		if (r == 0)
-			r = str_append_escaped(out, child->result.hint, strlen(child->result.hint));
-		if (r == 0)
-			r = str_append_char(out, '\n');
-	}
+	if (r == 0)
+		r = put_hints(&child->result, out);
 	if (r < 0 || text.len == 0)
 		return r;
 	r = str_appendf(out, "--- %s: output\n", name.data);

@@ -7,52 +7,54 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/history-verb.h"
+#include "store/annotate.h"
+#include "view/event-json.h"
 #include "view/table.h"
 
 enum { EVENTS_DEFAULT = 20, FOLLOW_MS = 200 };
 
-void event_json(const struct store_event *event, struct json *json)
+void event_json(struct store *store, const struct store_event *event, struct json *json)
 {
+	struct annotation *annotations = NULL;
+	size_t len = 0;
+
 	json_begin_object(json, NULL);
-	json_add_int(json, "id", event->id);
-	json_add_string(json, "run", event->run);
-	json_add_uint(json, "time_ms", event->time_ms);
-	json_add_string(json, "kind", event->kind);
-	json_add_string(json, "severity", event->severity);
-	json_add_string(json, "dimension", event->dimension);
-	json_add_string(json, "code", event->code);
-	json_add_raw(json, "data", event->data);
+	event_members(event, json);
+	if (store_annotations(store, event->id, &annotations, &len, NULL) == 0)
+		annotations_json(annotations, len, json);
+	annotations_free(annotations, len);
 	json_end_object(json);
 }
 
-static int list_json(const struct store_event *events, size_t len)
+static int list_json(struct store *store, const struct store_event *events, size_t len)
 {
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
 
 	json_begin_array(&json, NULL);
 	for (size_t i = 0; i < len; i++)
-		event_json(&events[i], &json);
+		event_json(store, &events[i], &json);
 	json_end_array(&json);
 	return emit_json(&json);
 }
 
 /* One object per line: for a reader that does not wait for the end. */
-static int follow_json(const struct store_event *events, size_t len)
+static int follow_json(struct store *store, const struct store_event *events, size_t len)
 {
 	_cleanup_(str_release) struct str out = {0};
 
 	for (size_t i = 0; i < len; i++) {
 		struct json json = {.out = &out};
 
-		event_json(&events[i], &json);
+		event_json(store, &events[i], &json);
 		if (json_finish(&json) < 0 || str_append_char(&out, '\n') < 0)
 			return report_oom();
 	}
 	return emit(&out);
 }
 
-static int print_text(const struct store_event *events, size_t len, bool heading)
+static int print_text(struct store *store, const struct store_event *events, size_t len,
+		      bool heading)
 {
 	static const char *const heads[] = {"TIME",      "KIND", "SEVERITY", "RUN",
 					    "DIMENSION", "CODE", NULL};
@@ -76,6 +78,8 @@ static int print_text(const struct store_event *events, size_t len, bool heading
 	}
 	if (r == 0)
 		r = table_print(&table, &out);
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = put_annotations(store, &events[i], false, &out);
 	return r < 0 ? report_oom() : emit(&out);
 }
 
@@ -92,9 +96,10 @@ static int list(struct history_verb *verb, const struct events_query *query, boo
 	if (len > 0)
 		*ret_last = events[len - 1].id;
 	if (as_json)
-		r = follow ? follow_json(events, len) : list_json(events, len);
+		r = follow ? follow_json(verb->store, events, len)
+			   : list_json(verb->store, events, len);
 	else if (len > 0)
-		r = print_text(events, len, !follow || *ret_last == 0);
+		r = print_text(verb->store, events, len, !follow || *ret_last == 0);
 	store_events_free(events, len);
 	return r;
 }

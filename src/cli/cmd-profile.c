@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/size.h"
@@ -96,20 +97,26 @@ static int add_rows(struct table *table, const struct summary_row *rows, size_t 
 	return r;
 }
 
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
 static int print_text(const struct subject *subject, const struct evidence *evidence)
 {
 	static const char *const heads[] = {"WHAT", "WHERE", "PATHS", NULL};
 	_cleanup_(table_release) struct table table = {.heads = heads, .columns = 3};
 	_cleanup_(str_release) struct str out = {0};
+	const struct summary_facts facts = {.workspace = subject->context.workspace.root,
+					    .user = &subject->context.user,
+					    .is_there = is_there};
 	int r = put_head(evidence, &out);
 
 	for (int kind = 0; kind < SUMMARY_COUNT_ && r == 0; kind++) {
 		struct summary_row *rows = NULL;
 		size_t len = 0;
 
-		r = summary_make(&evidence->profile, (enum summary_kind)kind,
-				 subject->context.workspace.root, &subject->context.user, &rows,
-				 &len);
+		r = summary_make(&evidence->profile, (enum summary_kind)kind, &facts, &rows, &len);
 		if (r == 0)
 			r = add_rows(&table, rows, len, summary_name((enum summary_kind)kind));
 		summary_free(rows, len);

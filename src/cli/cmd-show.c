@@ -141,8 +141,9 @@ static int put_refused(const struct violations *violations, struct str *out)
 	return r;
 }
 
-static int show_json(const struct run_record *record, const struct violations *violations,
-		     const struct store_event *events, size_t len)
+static int show_json(struct store *store, const struct run_record *record,
+		     const struct violations *violations, const struct store_event *events,
+		     size_t len)
 {
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
@@ -152,10 +153,24 @@ static int show_json(const struct run_record *record, const struct violations *v
 	violations_json(violations, &json);
 	json_begin_array(&json, "events");
 	for (size_t i = 0; i < len; i++)
-		event_json(&events[i], &json);
+		event_json(store, &events[i], &json);
 	json_end_array(&json);
 	json_end_object(&json);
 	return emit_json(&json);
+}
+
+/* What annotators said, behind a blank line. */
+static int put_notes(struct store *store, const struct store_event *events, size_t len,
+		     struct str *out)
+{
+	_cleanup_(str_release) struct str notes = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = put_annotations(store, &events[i], true, &notes);
+	if (r == 0 && notes.len > 0)
+		r = str_append_char(out, '\n');
+	return r < 0 ? r : str_append_bytes(out, str_text(&notes), notes.len);
 }
 
 static int show(struct history_verb *verb, const struct run_record *record, struct err *err)
@@ -172,8 +187,9 @@ static int show(struct history_verb *verb, const struct run_record *record, stru
 	if (r < 0)
 		return report(err);
 	if (verb->args.values[OPT_JSON])
-		r = show_json(record, &violations, events, len);
-	else if (put_facts(record, &out) < 0 || put_refused(&violations, &out) < 0)
+		r = show_json(verb->store, record, &violations, events, len);
+	else if (put_facts(record, &out) < 0 || put_refused(&violations, &out) < 0 ||
+		 put_notes(verb->store, events, len, &out) < 0)
 		r = report_oom();
 	else
 		r = emit(&out);

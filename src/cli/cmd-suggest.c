@@ -111,6 +111,17 @@ static int find_env(struct session *s, struct err *err)
 	return toml_texts(setting.value, &s->env_from_files) < 0 ? err_oom(err) : 0;
 }
 
+/* A suggestion can do without a history. */
+static void find_stats(struct session *s)
+{
+	struct err err = {0};
+	int r = subject_stats(&s->subject.context.workspace, s->subject.command.name, &s->stats,
+			      &err);
+
+	if (r < 0)
+		report(&err);
+}
+
 static int check_sound(const struct session *s, struct err *err)
 {
 	_cleanup_(str_release) struct str end = {0};
@@ -281,7 +292,7 @@ static int run(const struct args *args, struct err *err)
 	if (r == 0)
 		r = check_sound(&s, err);
 	if (r == 0)
-		r = subject_stats(&s.subject.context.workspace, args->operands[0], &s.stats, err);
+		find_stats(&s);
 	if (r == 0)
 		r = find_held(&s.subject.context, &s.held, err);
 	if (r == 0)

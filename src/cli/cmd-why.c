@@ -26,10 +26,10 @@ static const char *name_of(const struct run_record *record)
 static int put_head(const struct why *why, struct str *out)
 {
 	const struct explanation *explanation = &why->explanation;
-	int r = str_appendf(out, "%s  ", why->record->id);
+	int r = str_appendf(out, "%s  ", why->record.id);
 
 	if (r == 0)
-		r = put(out, "", name_of(why->record), ": ");
+		r = put(out, "", name_of(&why->record), ": ");
 	if (r == 0)
 		r = put(out, "", explanation->how, ".\n");
 	if (r == 0 && explanation->hint)
@@ -53,9 +53,9 @@ static int put_fix(const struct why *why, const struct cause *cause, size_t numb
 		return cause->fix ? 0 : put(out, "     not to be allowed: ", remedy->why, "\n");
 	if (r == 0)
 		r = put(out, "     what that opens: ", remedy->opens, "\n");
-	if (r == 0 && remedy->value && why->record->command)
-		r = str_appendf(out, "     for good: pale allow %s %zu --project\n",
-				why->record->id, number);
+	if (r == 0 && remedy->value && why->record.command)
+		r = str_appendf(out, "     for good: pale allow %s %zu --project\n", why->record.id,
+				number);
 	return r;
 }
 
@@ -84,7 +84,7 @@ static bool was_executed(const struct run_record *record)
 /* Nothing seen, and nothing refused, are different things. */
 static int put_silence(const struct why *why, struct str *out)
 {
-	const struct run_record *record = why->record;
+	const struct run_record *record = &why->record;
 	const struct explanation *explanation = &why->explanation;
 
 	if (!was_executed(record) || !record->ended)
@@ -117,6 +117,8 @@ static int put_all(const struct why *why, struct str *out)
 	if (r == 0 && explanation->dropped > 0)
 		r = str_appendf(out, "\n%llu further attempts found no room here.\n",
 				(unsigned long long)explanation->dropped);
+	if (r == 0 && why->annotations.len > 0)
+		r = str_appendf(out, "\n%s", str_text(&why->annotations));
 	return r;
 }
 
@@ -124,7 +126,7 @@ static int show_json(const struct why *why)
 {
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
-	const struct run_record *record = why->record;
+	const struct run_record *record = &why->record;
 
 	json_begin_object(&json, NULL);
 	json_add_string(&json, "run", record->id);

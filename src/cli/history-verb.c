@@ -9,31 +9,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/run-history.h"
 #include "base/clock.h"
 #include "base/size.h"
 #include "cli/output.h"
 #include "cli/stage-verb.h"
 #include "view/table.h"
 
-#define WEEK_MS ((uint64_t)7 * 24 * 3600 * 1000)
-
-/* Output is kept for so long, and whoever looks removes what was kept longer. */
-static uint64_t output_keep(const struct config *config)
-{
-	static const char *const path[] = {"history", "output_keep", NULL};
-	struct setting setting;
-	uint64_t ms;
-
-	if (config_get(config, path, &setting) && setting.value->type == TOML_STRING &&
-	    duration_parse(setting.value->string.bytes, &ms, NULL) == 0)
-		return ms;
-	return WEEK_MS;
-}
-
 int history_verb_open(struct history_verb *verb, struct err *err)
 {
 	struct store_notes notes;
-	uint64_t now = clock_wall_ms(), keep = output_keep(&verb->context.config);
+	uint64_t now = clock_wall_ms(), keep = history_output_keep(&verb->context.config);
 	int r = store_open(&verb->context.workspace, &verb->store, &notes, err);
 
 	if (r < 0)
@@ -52,6 +38,8 @@ int history_verb_begin(enum verb_id id, int argc, char **argv, struct history_ve
 	if (r != 0)
 		return r;
 	r = history_verb_open(verb, err);
+	if (r == 0 && id != VERB_EVENTS_ANNOTATE && id != VERB_RUNS_PRUNE)
+		history_annotate(&verb->context, verb->store);
 	return r == -ENOENT && !err->message[0] ? 0 : r;
 }
 

@@ -39,7 +39,12 @@ void table_fit(struct table *table);
 void run_record_json(const struct run_record *record, struct json *json);
 /* The same without the braces. */
 void run_record_members(const struct run_record *record, struct json *json);
-/* cmd-events.c */
-void event_json(const struct store_event *event, struct json *json);
+/* cmd-events.c: one event, with what annotators said of it. */
+void event_json(struct store *store, const struct store_event *event, struct json *json);
+/* annotation-view.c: what annotators said of it in line, and DETAILS. */
+int put_annotations(struct store *store, const struct store_event *event, bool details,
+		    struct str *out);
+/* cmd-annotate.c: let the eager annotators look at what is new. */
+void history_annotate(const struct context *context, struct store *store);
 /* What it is called: the command, else the program. */
 const char *run_record_name(const struct run_record *record);

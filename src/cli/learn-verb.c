@@ -4,13 +4,16 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/posture.h"
 #include "base/cleanup.h"
 #include "cli/profiles.h"
 #include "cli/rehearse.h"
 #include "cli/stage-verb.h"
+#include "learn/hidden.h"
 #include "learn/limits.h"
+#include "plan/host.h"
 #include "policy/trust.h"
 #include "store/store.h"
 
@@ -72,6 +75,43 @@ void subject_release(struct subject *subject)
 	*subject = (struct subject){0};
 }
 
+static enum path_type look(const char *path, void *data)
+{
+	struct stat st;
+
+	(void)data;
+	if (stat(path, &st) < 0)
+		return PATH_ABSENT;
+	return S_ISDIR(st.st_mode) ? PATH_FOLDER : PATH_FILE;
+}
+
+static int add_hidden(const struct subject *subject, struct evidence *evidence, struct err *err)
+{
+	_cleanup_(host_release) struct host host = {0};
+	_cleanup_(strv_release) struct strv shown = {0}, hidden = {0};
+	const struct hidden_facts facts = {.spec = &subject->resolved.spec,
+					   .user = &subject->context.user,
+					   .shown = &shown,
+					   .look = look};
+	int r = host_probe(&host, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < host.dirs_len && r == 0; i++)
+		r = strv_add(&shown, host.dirs[i].path);
+	if (r == 0)
+		r = hidden_find(&evidence->profile, &facts, &hidden);
+	for (size_t i = 0; i < hidden.len && r == 0; i++) {
+		struct violation *made;
+
+		r = violations_add(&evidence->violations, dim_name(DIM_FILESYSTEM), "read",
+				   hidden.items[i], 0, &made);
+		if (r == 0 && made && !made->rule)
+			made->rule = strdup("the sandbox does not show it");
+	}
+	return r < 0 ? err_oom(err) : 0;
+}
+
 int subject_profile(const struct subject *subject, struct evidence *ret, struct err *err)
 {
 	const struct rehearsal rehearsal = {
@@ -86,7 +126,10 @@ int subject_profile(const struct subject *subject, struct evidence *ret, struct 
 	if (r < 0)
 		return r;
 	memcpy(evidence.digest, subject->digest, sizeof(evidence.digest));
-	if (subject->command.name)
+	/* Of reads nobody tells whether they failed; where the command did, they may be why. */
+	if (evidence.outcome != OUTCOME_OK)
+		r = add_hidden(subject, &evidence, err);
+	if (r == 0 && subject->command.name)
 		r = profile_keep(&subject->context.workspace, subject->command.name, &evidence,
 				 err);
 	if (r < 0)

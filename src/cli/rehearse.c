@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/check-child.h"
 #include "api/staged.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -208,25 +209,6 @@ static int spawn(const char *program, char *const *argv, const struct fds *fds,
 	return -r;
 }
 
-/* Where `pale` finds pale-verbs, the other way round. */
-static int find_pale(char ret[PATH_MAX + 32], struct err *err)
-{
-	static const char *const places[] = {"pale", "../../bin/pale"};
-	char self[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	self[len < 0 ? 0 : len] = '\0';
-	slash = strrchr(self, '/');
-	for (size_t i = 0; slash && i < array_len(places); i++) {
-		snprintf(ret, PATH_MAX + 32, "%.*s/%s", (int)(slash - self), self, places[i]);
-		if (access(ret, X_OK) == 0)
-			return 0;
-	}
-	err_set(err, ERR_SYSTEM, -ENOENT, "pale is not where it belongs: beside %s", self);
-	return err_hint(err, -ENOENT, "install it there, or as ../../bin/pale from there");
-}
-
 static int make_argv(const struct rehearsal *rehearsal, const char *program, const char *stage,
 		     struct strv *ret)
 {
@@ -314,8 +296,8 @@ static int run(const struct rehearsal *rehearsal, const char *stage, struct fds 
 {
 	_cleanup_(strv_release) struct strv argv = {0};
 	_cleanup_(str_release) struct str answer = {0};
-	char program[PATH_MAX + 32];
-	int interrupted = 0, r = find_pale(program, err);
+	_cleanup_(freep) char *program = NULL;
+	int interrupted = 0, r = check_program(&program, err);
 	pid_t pid;
 
 	if (r < 0)

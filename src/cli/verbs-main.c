@@ -37,6 +37,7 @@ static command_fn *const commands[VERB_COUNT_] = {
 	[VERB_RUNS_PRUNE] = cmd_runs_prune,
 	[VERB_SHOW] = cmd_show,
 	[VERB_EVENTS_LIST] = cmd_events_list,
+	[VERB_EVENTS_ANNOTATE] = cmd_events_annotate,
 	[VERB_STATUS] = cmd_status,
 	[VERB_DOCTOR] = cmd_doctor,
 	[VERB_INIT] = cmd_init,

@@ -8,37 +8,13 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/json-read.h"
+#include "cli/history-verb.h"
 #include "store/store.h"
 
 static int no_history(struct err *err)
 {
 	err_set(err, ERR_SYSTEM, -ENOENT, "nothing has been run here yet");
 	return err_hint(err, -ENOENT, "pale runs lists what has been, in each workspace");
-}
-
-/* The one run that ID begins, or the last. */
-static int find_run(struct store *store, const char *id, struct run_record **ret, struct err *err)
-{
-	struct runs_query query = RUNS_QUERY_ALL;
-	struct run_record *records = NULL;
-	size_t len = 0;
-	int r;
-
-	query.id = id;
-	query.max = id ? 2 : 1;
-	r = store_runs(store, &query, &records, &len, err);
-	if (r == 0 && len == 1) {
-		*ret = records;
-		return 0;
-	}
-	run_records_free(records, len);
-	if (r < 0)
-		return r;
-	if (!id)
-		return no_history(err);
-	r = err_set(err, ERR_USAGE, -ENOENT, len ? "several runs begin with '%s'" : "no run '%s'",
-		    id);
-	return err_hint(err, r, "pale runs lists them");
 }
 
 static char *data_text(const struct store_event *event, const char *key)
@@ -68,13 +44,14 @@ static int add_note(const struct store_event *event, struct strv *notes)
 
 static int add_notes(struct store *store, struct why *why, struct err *err)
 {
-	struct events_query query = {.kind = "sandbox", .run = why->record->id};
+	struct events_query query = {.kind = "sandbox", .run = why->record.id};
 	struct store_event *events = NULL;
 	size_t len = 0;
 	int r = store_events(store, &query, &events, &len, err);
 
 	for (size_t i = 0; i < len && r == 0; i++)
-		if (add_note(&events[i], &why->explanation.notes) < 0)
+		if (add_note(&events[i], &why->explanation.notes) < 0 ||
+		    put_annotations(store, &events[i], true, &why->annotations) < 0)
 			r = err_oom(err);
 	store_events_free(events, len);
 	return r;
@@ -86,7 +63,7 @@ static bool resolve(const struct why *why, struct resolved *ret)
 	const struct context *context = &why->context;
 
 	return !why->config_err.message[0] &&
-	       spec_resolve(&context->config, why->record->command, NULL, &context->workspace,
+	       spec_resolve(&context->config, why->record.command, NULL, &context->workspace,
 			    &context->user, ret, NULL) == 0;
 }
 
@@ -95,12 +72,12 @@ static int explain(struct store *store, struct why *why, struct err *err)
 	_cleanup_(resolved_release) struct resolved resolved = {0};
 	_cleanup_(violations_release) struct violations violations = {0};
 	bool known = resolve(why, &resolved);
-	int r = store_violations(store, why->record->id, &violations, err);
+	int r = store_violations(store, why->record.id, &violations, err);
 
 	if (r < 0)
 		return r;
-	r = explain_run(why->record, &violations, known ? &resolved.spec : NULL, &why->context.user,
-			&why->explanation, err);
+	r = explain_run(&why->record, &violations, known ? &resolved.spec : NULL,
+			&why->context.user, &why->explanation, err);
 	return r < 0 ? r : add_notes(store, why, err);
 }
 
@@ -128,7 +105,9 @@ int why_load(const char *workspace, const char *run, struct why *ret, struct err
 	if (r == -ENOENT && !store)
 		return no_history(err);
 	if (r == 0)
-		r = find_run(store, run, &why.record, err);
+		r = store_find_run(store, run ? run : "last", &why.record, err);
+	if (r == 0 && !why.config_err.message[0])
+		history_annotate(&why.context, store);
 	if (r == 0)
 		r = explain(store, &why, err);
 	if (r == 0 && notes.text[0] && strv_add(&why.explanation.notes, notes.text) < 0)
@@ -143,8 +122,8 @@ int why_load(const char *workspace, const char *run, struct why *ret, struct err
 void why_release(struct why *why)
 {
 	explanation_release(&why->explanation);
-	if (why->record)
-		run_records_free(why->record, 1);
+	str_release(&why->annotations);
+	run_record_release(&why->record);
 	context_release(&why->context);
 	*why = (struct why){0};
 }

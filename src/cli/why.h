@@ -9,9 +9,10 @@
 
 struct why {
 	struct context context; /* its config is empty when it could not be loaded */
-	struct run_record *record;
+	struct run_record record;
 	struct explanation explanation;
-	struct err config_err; /* why there is none */
+	struct str annotations; /* what annotators said of it, for people */
+	struct err config_err;  /* why there is none */
 };
 
 /* RUN: an id or its beginning; NULL: the last one. The configuration may be broken:

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "engine/cgroup-file.h"
+#include "engine/userns.h"
 #include "plan/plan.h"
 #include "result/result.h"
 
@@ -244,6 +245,35 @@ int cgroup_join(const struct cgroup *cg, struct err *err)
 		if (cg->tasks[i] >= 0 && write(cg->tasks[i], "0", 1) != 1)
 			return err_sys(err, -errno, "join the cgroup");
 	return 0;
+}
+
+bool cgroup_is_passed(const struct plan *plan)
+{
+	return plan->limits.site.rung == RUNG_CGROUP1 && plan->engine == ENGINE_NATIVE &&
+	       userns_serves_mounts(plan);
+}
+
+int cgroup_pass(const struct cgroup *cg, int channel, struct err *err)
+{
+	int fds[CG_DIRS];
+	size_t n = 0;
+
+	for (size_t i = 0; i < CG_DIRS; i++)
+		if (cg->tasks[i] >= 0)
+			fds[n++] = cg->tasks[i];
+	return userns_pass(channel, PASSED_CGROUP, fds, n, err);
+}
+
+int cgroup_join_passed(int *fds, size_t len, struct err *err)
+{
+	int r = len > 0 ? 0 : err_set(err, ERR_SYSTEM, -EPROTO, "the supervisor sent no cgroup");
+
+	for (size_t i = 0; i < len; i++) {
+		if (r == 0 && write(fds[i], "0", 1) != 1)
+			r = err_sys(err, -errno, "join the cgroup");
+		fds[i] = fd_close(fds[i]);
+	}
+	return r;
 }
 
 bool cgroup_counts_cpu(const struct cgroup *cg)

@@ -14,6 +14,7 @@
 
 struct err;
 struct limits;
+struct plan;
 struct usage;
 
 struct cgroup {
@@ -31,6 +32,10 @@ int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err)
 int cgroup_clone_fd(const struct cgroup *cg);
 /* v1, in the child: moving a process from outside is dear. Allocation-free. */
 int cgroup_join(const struct cgroup *cg, struct err *err);
+/* v1: is it made while the child works on its root, and passed to it then? */
+bool cgroup_is_passed(const struct plan *plan);
+int cgroup_pass(const struct cgroup *cg, int channel, struct err *err);
+int cgroup_join_passed(int *fds, size_t len, struct err *err); /* closes them */
 
 bool cgroup_counts_cpu(const struct cgroup *cg);
 uint64_t cgroup_cpu_ms(const struct cgroup *cg); /* so far */

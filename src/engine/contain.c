@@ -84,10 +84,37 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return 0;
 }
 
+/* Before anything shows it, and before the command is there. Mounts that were passed first
+ * are kept for those who need them. */
+static int join_cgroup(struct builder *b, struct err *err)
+{
+	int fds[PREPARED_MAX];
+	enum passed what;
+	size_t len;
+
+	while (b->joins) {
+		int r = userns_receive(CHANNEL, &what, fds, &len, err);
+
+		if (r < 0)
+			return r;
+		b->joins = what != PASSED_CGROUP;
+		if (!b->joins)
+			return cgroup_join_passed(fds, len, err);
+		memcpy(b->prepared, fds, len * sizeof(*fds));
+		b->prepared_len = len;
+	}
+	return 0;
+}
+
 static int apply(struct builder *b, const struct landlock *landlock, const struct op *op,
 		 struct err *err)
 {
+	int r;
+
 	switch ((int)op->kind) {
+	case OP_CGROUP_VIEW:
+		r = join_cgroup(b, err);
+		return r < 0 ? r : builder_apply(b, op, err);
 	case OP_LIMIT_USERNS:
 		return limit_userns(b, err);
 	case OP_PIVOT:
@@ -124,13 +151,14 @@ static int apply_all(const struct plan *plan, const struct pty *pty, struct land
 	if (r == 0 && !has_op(plan, OP_PIVOT))
 		r = pty_open(pty, CHANNEL, &job->terminal, err);
 	builder_init(&builder, userns_serves_mounts(plan) ? CHANNEL : -1, plan->staging);
+	builder.joins = cgroup_is_passed(plan);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
 			r = pty_open(pty, CHANNEL, &job->terminal, err);
 	}
 	umask(mask);
-	return r;
+	return r < 0 ? r : join_cgroup(&builder, err);
 }
 
 static int enter_cwd(const struct plan *plan, struct err *err)
@@ -204,7 +232,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.terminal = -1,
 	};
 
-	if (cgroup_join(cgroup, &failed.err) < 0 ||
+	if ((!cgroup_is_passed(plan) && cgroup_join(cgroup, &failed.err) < 0) ||
 	    keep_descriptors(channel, stdio, plan->staging, &failed.err) < 0) {
 		(void)warden_send_report(channel, &failed);
 		_exit(1);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/inotify.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "plan/plan.h"
@@ -25,7 +25,6 @@
 enum {
 	QUARANTINE_MAX = 16, /* things of one run */
 	SIGHTINGS_MAX = 256,
-	SLICE_NS = 100000,
 	LOOK_NS = 2000000, /* between two looks, without inotify */
 	READS_MAX = 8,     /* per turn of the loop: others want their turn too */
 };
@@ -508,16 +507,6 @@ void guard_enter(struct guard *g, pid_t child)
 			rebind_open(&g->rebind, child);
 			return;
 		}
-}
-
-/* We run for microseconds, and then at once: where the kernel can, a short slice
- * lets a task that wakes up go ahead of those that compute. */
-static void be_quick(void)
-{
-	struct sys_sched_attr attr = {
-		.size = sizeof(attr), .nice = getpriority(PRIO_PROCESS, 0), .runtime_ns = SLICE_NS};
-
-	(void)sys_sched_setattr(&attr);
 }
 
 void guard_watch(struct guard *g, struct loop *loop)

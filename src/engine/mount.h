@@ -30,6 +30,7 @@ struct builder {
 	int channel; /* where the mounts come from that only the parent may make; -1 */
 	int prepared[PREPARED_MAX]; /* … in the order of the plan, once received */
 	size_t prepared_len, prepared_next;
+	bool joins;                    /* the cgroup, which is still to be passed */
 	bool cgroupns;                 /* was made */
 	const struct staging *staging; /* for OP_STAGED; NULL: there are none */
 	int staged[STAGING_MAX];       /* the mounts of those that were applied */

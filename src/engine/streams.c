@@ -211,6 +211,15 @@ static void fill(struct relay *r)
 	}
 }
 
+/* A copy for later; where there is no room for it, there is none. */
+static void keep(struct relay *r, const char *data, size_t len)
+{
+	int *kept = &r->owner->outer.kept;
+
+	if (*kept > 0 && r->pump.limited && is_output(r) && fd_write_all(*kept, data, len) < 0)
+		*kept = 0;
+}
+
 static void flush(struct relay *r)
 {
 	const char *data;
@@ -227,6 +236,7 @@ static void flush(struct relay *r)
 			break_relay(r);
 		if (n <= 0)
 			return;
+		keep(r, data, (size_t)n);
 		pump_take(&r->pump, (size_t)n);
 	}
 }

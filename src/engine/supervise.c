@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "engine/bwrap.h"
 #include "engine/contain.h"
@@ -34,8 +35,9 @@
 #include "warden/tree.h"
 
 enum {
-	GRACE_MS = 2000,  /* between SIGTERM and SIGKILL */
-	HANGUP_MS = 2000, /* for those inside to kill everybody */
+	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL, */
+	TREE_GRACE_MS = 1250, /* where killing is not the kernel's work, and takes time */
+	HANGUP_MS = 2000,     /* for those inside to kill everybody */
 	TREE_END_MS = 2000,
 };
 
@@ -168,6 +170,11 @@ static int start_warden(struct supervisor *s, struct err *err)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);
 	r = userns_serve(s->plan, s->warden, s->channel, err);
+	if (r == 0 && cgroup_is_passed(s->plan)) {
+		r = limiter_open(&s->limiter, s->plan, err);
+		if (r == 0)
+			r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
+	}
 	return r < 0 || !s->plan->staging ? r : serve_stage(s, err);
 }
 
@@ -352,7 +359,7 @@ static void on_signals(void *data, short revents)
 /* First ask, then insist. Who is late to ask, as in a flood, makes up for some of it. */
 static void end_run(struct supervisor *s, uint64_t due_ns)
 {
-	const uint64_t grace_ns = GRACE_MS * 1000000ull;
+	const uint64_t grace_ns = (child_owns_all(s) ? GRACE_MS : TREE_GRACE_MS) * 1000000ull;
 	uint64_t soonest = clock_mono_ns() + grace_ns / 2;
 
 	if (s->asked_to_end) {
@@ -422,6 +429,8 @@ static void on_end(void *data, short revents)
  * looked at before the end. */
 static void watch(struct supervisor *s)
 {
+	if (!child_owns_all(s))
+		be_quick();
 	streams_start(&s->streams, &s->loop, s->channel);
 	if (reads_reports(s))
 		loop_add(&s->loop, s->channel, POLLIN, on_report, s);
@@ -485,7 +494,7 @@ static int open_parts(struct supervisor *s, const struct stdio *stdio, struct re
 		r = catch_signals(s, err);
 	if (r == 0 && s->plan->engine == ENGINE_BWRAP)
 		r = bwrap_prepare(s->plan, &s->streams.inner, &s->bwrap, err);
-	if (r == 0)
+	if (r == 0 && !cgroup_is_passed(s->plan))
 		r = limiter_open(&s->limiter, s->plan, err);
 	if (r == 0)
 		r = scratch_make(s->plan, &s->scratch, err);

@@ -23,7 +23,7 @@
 #include "plan/staging.h"
 
 #define RANGE 65536u
-enum { MARK_MAPS = 'i', MARK_MOUNTS = 'm' };
+enum { MARK_MAPS = 'i' };
 
 static int write_file(int dir, const char *name, const char *text, struct err *err)
 {
@@ -94,7 +94,8 @@ static int become(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err)
+int userns_receive(int channel, enum passed *ret_what, int fds[PREPARED_MAX], size_t *ret_len,
+		   struct err *err)
 {
 	char mark = 0;
 	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
@@ -109,13 +110,15 @@ int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, str
 	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(channel, &msg, MSG_CMSG_CLOEXEC);
 
-	if (n != 1 || mark != MARK_MOUNTS || msg.msg_flags & MSG_CTRUNC)
+	if (n != 1 || (mark != PASSED_MOUNTS && mark != PASSED_CGROUP) ||
+	    msg.msg_flags & MSG_CTRUNC)
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no mounts");
+	*ret_what = (enum passed)mark;
 	cmsg = CMSG_FIRSTHDR(&msg);
 	*ret_len = 0;
 	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS) {
 		*ret_len = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(prepared, CMSG_DATA(cmsg), *ret_len * sizeof(int));
+		memcpy(fds, CMSG_DATA(cmsg), *ret_len * sizeof(int));
 	}
 	return 0;
 }
@@ -144,9 +147,9 @@ int userns_enter(const struct plan *plan, int channel, struct err *err)
 	return become(plan, err);
 }
 
-static int send_prepared(int channel, const int *fds, size_t len, struct err *err)
+int userns_pass(int channel, enum passed what, const int *fds, size_t len, struct err *err)
 {
-	char mark = MARK_MOUNTS;
+	char mark = (char)what;
 	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
 	union {
 		struct cmsghdr head;
@@ -165,7 +168,7 @@ static int send_prepared(int channel, const int *fds, size_t len, struct err *er
 		msg.msg_controllen = CMSG_SPACE(sizeof(int) * len);
 	}
 	if (sendmsg(channel, &msg, MSG_NOSIGNAL) != 1)
-		return err_sys(err, -errno, "pass the mounts");
+		return err_sys(err, -errno, "pass what the sandbox needs");
 	return 0;
 }
 
@@ -233,7 +236,7 @@ static int serve_mounts(const struct plan *plan, int proc, int channel, struct e
 		return err_sys(err, -errno, "open the user namespace");
 	r = prepare_mounts(plan, plan->idmap == IDMAP_RANGE ? userns : -1, fds, &len, err);
 	if (r == 0 && len > 0) /* who expects none does not listen */
-		r = send_prepared(channel, fds, len, err);
+		r = userns_pass(channel, PASSED_MOUNTS, fds, len, err);
 	for (size_t i = 0; i < len; i++)
 		fd_close(fds[i]);
 	return r;

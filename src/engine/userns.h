@@ -22,8 +22,16 @@ int userns_enter(const struct plan *plan, int channel, struct err *err);
 /* In the child, before it becomes undumpable, which closes its namespaces to an
  * ordinary user: has the parent opened those that it may enter later? */
 int userns_wait_opened(const struct plan *plan, int channel, struct err *err);
-/* The mounts that the parent made, in the order of the plan. */
-int userns_receive(int channel, int prepared[PREPARED_MAX], size_t *ret_len, struct err *err);
+/* What the parent passes, in this order, each if there is any: the mounts that it made, in
+ * the order of the plan; the cgroup, as what is to be written to. */
+enum passed {
+	PASSED_MOUNTS = 'm',
+	PASSED_CGROUP = 'c',
+};
+
+int userns_receive(int channel, enum passed *ret_what, int fds[PREPARED_MAX], size_t *ret_len,
+		   struct err *err);
+int userns_pass(int channel, enum passed what, const int *fds, size_t len, struct err *err);
 /* Does the parent make the mounts of user trees? */
 bool userns_serves_mounts(const struct plan *plan);
 /* In the parent, after clone: write the maps and let the child go on. Returns 0

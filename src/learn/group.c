@@ -37,15 +37,19 @@ static int add_one(const struct grouping *g, const char *path, struct strv *file
 		return -ENOMEM;
 	for (;;) {
 		type = g->look(at, g->data);
-		if (type != PATH_ABSENT || strcmp(at, g->floor) == 0)
-			break;
+		if (type == PATH_FOLDER || strcmp(at, g->floor) == 0)
+			return strv_add(folders, at);
+		if (type == PATH_FILE && g->files_max > 0 && strcmp(at, path) == 0)
+			return strv_add(files, at);
 		cut_last(at);
 	}
-	if (type == PATH_FILE && strcmp(at, path) == 0 && g->files_max > 0)
-		return strv_add(files, at);
-	if (type == PATH_FILE && strcmp(at, g->floor) != 0)
-		cut_last(at);
-	return strv_add(folders, at);
+}
+
+/* May the folder PATH be a rule? */
+static bool fits(const struct grouping *g, const char *path)
+{
+	return path_covers(g->floor, path) && g->look(path, g->data) == PATH_FOLDER &&
+	       !g->is_forbidden(path, g->data);
 }
 
 static int split(const struct grouping *g, const struct strv *paths, struct strv *files,
@@ -90,8 +94,7 @@ static int add_files(const struct grouping *g, const struct strv *files, struct 
 
 		for (n = 1; i + n < folders.len && strcmp(folders.items[i + n], folder) == 0;)
 			n++;
-		if (n > g->files_max && path_covers(g->floor, folder) &&
-		    !g->is_forbidden(folder, g->data))
+		if (n > g->files_max && fits(g, folder))
 			r = strv_add(ret, folder);
 	}
 	return r;
@@ -135,10 +138,10 @@ static char *deepest_pair(const struct grouping *g, const struct strv *rules)
 		size_t len = common(rules->items[i], rules->items[i + 1]);
 		char *folder;
 
-		if (len <= best_len || len < strlen(g->floor))
+		if (len <= best_len)
 			continue;
 		folder = strndup(rules->items[i], len);
-		if (!folder || g->is_forbidden(folder, g->data)) {
+		if (!folder || !fits(g, folder)) {
 			free(folder);
 			continue;
 		}

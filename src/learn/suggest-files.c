@@ -121,7 +121,6 @@ static int make_readonly(struct work *w, bool ephemeral)
 		return r;
 	if (!ephemeral)
 		return work_say(w, DIM_FILESYSTEM, "it wrote nothing in the workspace");
-	w->has_wider = true;
 	r = work_say(w, DIM_FILESYSTEM, "it leaves nothing in the workspace that matters");
 	return r < 0 ? r
 		     : work_say(w, DIM_EPHEMERAL, "what it writes there, %zu paths, is thrown away",
@@ -138,8 +137,10 @@ static int narrow_writes(struct work *w)
 		return r;
 	if (w->ws_written.len == 0 && kept.len == 0)
 		return make_readonly(w, false);
-	if (!w->in->wider && kept.len == 0)
+	if (!w->in->wider && kept.len == 0) {
+		w->has_wider = true;
 		return make_readonly(w, true);
+	}
 	if (!w->in->wider)
 		r = scope(w, &kept, &rules);
 	if (r < 0)
@@ -283,7 +284,7 @@ static int cache_of(const char *home, const char *path, char **ret)
 	return 0;
 }
 
-/* 1: it belongs to a cache. */
+/* The cache that PATH belongs to, if any. */
 static int add_cache(struct work *w, const char *path, struct strv *caches)
 {
 	const struct strv *asked = &w->in->asked->caches;
@@ -291,32 +292,49 @@ static int add_cache(struct work *w, const char *path, struct strv *caches)
 	int r;
 
 	for (size_t i = 0; i < asked->len; i++)
-		if (path_covers(asked->items[i], path)) {
-			r = strv_has(caches, asked->items[i]) ? 0
-							      : strv_add(caches, asked->items[i]);
-			return r < 0 ? r : 1;
-		}
+		if (path_covers(asked->items[i], path))
+			return strv_has(caches, asked->items[i])
+				       ? 0
+				       : strv_add(caches, asked->items[i]);
 	r = cache_of(w->in->user->home, path, &cache);
-	if (r < 0 || !cache || is_within(&w->in->asked->paths_hidden, cache))
+	if (r < 0 || !cache || !path_is_nameable(cache) ||
+	    is_within(&w->in->asked->paths_hidden, cache) || strv_has(caches, cache))
 		return r;
-	r = strv_has(caches, cache) ? 0 : strv_add(caches, cache);
-	return r < 0 ? r : 1;
+	return strv_add(caches, cache);
+}
+
+/* Written to the home and to no cache; folders on the way to one do not count. */
+static int note_lost(struct work *w)
+{
+	const struct strv *caches = &w->spec->caches;
+	const char *example = NULL;
+	size_t lost = 0;
+
+	for (size_t i = 0; i < w->home.len; i++) {
+		const char *path = w->home.items[i];
+		bool counts = !is_within(caches, path);
+
+		for (size_t k = 0; k < caches->len; k++)
+			counts = counts && !path_covers(path, caches->items[k]);
+		lost += counts;
+		example = counts ? path : example;
+	}
+	if (lost == 0)
+		return 0;
+	return strv_addf(
+		&w->notes,
+		"%zu path%s in the home %s written, such as %s: it is private and empty in "
+		"every run",
+		lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were", example);
 }
 
 int suggest_caches(struct work *w)
 {
 	_cleanup_(strv_release) struct strv caches = {0};
-	size_t lost = 0;
-	const char *example = NULL;
 	int r = 0;
 
-	for (size_t i = 0; i < w->home.len && r >= 0; i++) {
+	for (size_t i = 0; i < w->home.len && r == 0; i++)
 		r = add_cache(w, w->home.items[i], &caches);
-		if (r == 0 && !is_within(&caches, w->home.items[i])) {
-			lost++;
-			example = w->home.items[i];
-		}
-	}
 	if (r < 0)
 		return r;
 	paths_fold(&caches);
@@ -325,12 +343,6 @@ int suggest_caches(struct work *w)
 	caches = (struct strv){0};
 	if (w->spec->caches.len > 0)
 		r = work_say(w, DIM_CACHES,
-			     "a private copy, kept between runs; the host's stays "
-			     "out of sight");
-	if (r >= 0 && lost > 0)
-		r = strv_addf(&w->notes,
-			      "%zu path%s in the home %s written, such as %s: it is private and "
-			      "empty in every run",
-			      lost, lost == 1 ? "" : "s", lost == 1 ? "was" : "were", example);
-	return r < 0 ? r : 0;
+			     "a private copy, kept between runs; the host's stays out of sight");
+	return r < 0 ? r : note_lost(w);
 }

@@ -23,6 +23,9 @@ struct work {
 
 int work_say(struct work *w, enum dim dim, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Does PATH as a rule mean just that? Not with variables, a trailing star, or bytes that TOML
+ * cannot hold. */
+bool path_is_nameable(const char *path);
 /* Rules for those of PATHS below FLOOR, added to *ret. */
 int work_group(struct work *w, const char *floor, size_t files_max, const struct strv *paths,
 	       struct strv *ret);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "config/value.h"
 #include "config/workspace.h"
 #include "learn/limits.h"
 #include "learn/suggest-impl.h"
@@ -44,10 +45,33 @@ static bool is_forbidden(const char *path, void *data)
 	return path_covers(path, workspace) || path_is_sensitive(path, w->in->user, NULL);
 }
 
+static bool is_utf8(const char *text)
+{
+	size_t n;
+
+	for (uint32_t c; *text; text += n) {
+		n = str_utf8_next(text, strlen(text), &c);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
+bool path_is_nameable(const char *path)
+{
+	_cleanup_(freep) char *meant = NULL;
+
+	return is_utf8(path) && path_rule_expand(path, "/", "/", NULL, &meant, NULL) == 0 &&
+	       str_eq(meant, path);
+}
+
+/* The folder around what no rule can name stands for it. */
 static enum path_type look(const char *path, void *data)
 {
 	const struct work *w = data;
 
+	if (!path_is_nameable(path))
+		return PATH_ABSENT;
 	return w->in->look(path, w->in->data);
 }
 

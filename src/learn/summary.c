@@ -39,26 +39,40 @@ static const unsigned bits[SUMMARY_COUNT_] = {
 	[SUMMARY_WRITTEN] = PROFILE_WRITE | PROFILE_CREATE | PROFILE_REMOVE,
 };
 
-static int collect(const struct profile *profile, enum summary_kind kind, const char *workspace,
-		   const struct user *user, struct strv *labels)
+static bool was_executed(const struct profile_path *at, const struct summary_facts *facts)
+{
+	return !facts->is_there || at->what & bits[SUMMARY_WRITTEN] || facts->is_there(at->path);
+}
+
+static int add_connections(const struct profile *profile, struct strv *labels)
 {
 	int r = 0;
 
-	for (size_t i = 0; kind == SUMMARY_CONNECTED && i < profile->connections_len && r == 0;
-	     i++) {
+	for (size_t i = 0; i < profile->connections_len && r == 0; i++) {
 		const struct profile_connection *c = &profile->connections[i];
+		bool six = strchr(c->address, ':');
 
-		r = c->port ? strv_addf(labels, strchr(c->address, ':') ? "[%s]:%u" : "%s:%u",
-					c->address, c->port)
+		r = c->port ? strv_addf(labels, "%s%s%s:%u", six ? "[" : "", c->address,
+					six ? "]" : "", c->port)
 			    : strv_add(labels, c->address);
 	}
+	return r;
+}
+
+static int collect(const struct profile *profile, enum summary_kind kind,
+		   const struct summary_facts *facts, struct strv *labels)
+{
+	int r = kind == SUMMARY_CONNECTED ? add_connections(profile, labels) : 0;
+
 	for (size_t i = 0; i < profile->paths_len && r == 0; i++) {
 		const struct profile_path *at = &profile->paths[i];
 
 		if (!(at->what & bits[kind]))
 			continue;
-		r = kind == SUMMARY_EXECUTED ? strv_add(labels, at->path)
-					     : add_label(labels, at->path, workspace, user->home);
+		if (kind != SUMMARY_EXECUTED)
+			r = add_label(labels, at->path, facts->workspace, facts->user->home);
+		else if (was_executed(at, facts))
+			r = strv_add(labels, at->path);
 	}
 	return r;
 }
@@ -68,13 +82,13 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int summary_make(const struct profile *profile, enum summary_kind kind, const char *workspace,
-		 const struct user *user, struct summary_row **ret_rows, size_t *ret_len)
+int summary_make(const struct profile *profile, enum summary_kind kind,
+		 const struct summary_facts *facts, struct summary_row **ret_rows, size_t *ret_len)
 {
 	_cleanup_(strv_release) struct strv labels = {0};
 	struct summary_row *rows;
 	size_t len = 0;
-	int r = collect(profile, kind, workspace, user, &labels);
+	int r = collect(profile, kind, facts, &labels);
 
 	if (r < 0)
 		return r;

@@ -6,6 +6,7 @@
  * folder, of the home and of the system the first two.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/str.h"
@@ -26,8 +27,16 @@ struct summary_row {
 	size_t count;
 };
 
+struct summary_facts {
+	const char *workspace;
+	const struct user *user;
+	/* On the host. A shell tries every folder of PATH: what is not there, and was not made
+	 * by the command, was not executed. NULL: everything is there. */
+	bool (*is_there)(const char *path);
+};
+
 /* *ret_rows: an array of *ret_len, sorted by name; summary_free(). */
-int summary_make(const struct profile *profile, enum summary_kind kind, const char *workspace,
-		 const struct user *user, struct summary_row **ret_rows, size_t *ret_len);
+int summary_make(const struct profile *profile, enum summary_kind kind,
+		 const struct summary_facts *facts, struct summary_row **ret_rows, size_t *ret_len);
 void summary_free(struct summary_row *rows, size_t len);
 const char *summary_name(enum summary_kind kind); /* "executed", … */

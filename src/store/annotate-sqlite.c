@@ -210,7 +210,8 @@ static int select_ids(struct store *store, const struct unannotated_query *query
 			   "SELECT id FROM events WHERE (?2 IS NULL OR run = ?2) "
 			   "AND time_ms >= ?3 AND NOT EXISTS(SELECT 1 FROM annotations "
 			   "WHERE event = events.id AND annotator = ?1 "
-			   "AND (?4 = 0 OR type <> 'error')) ORDER BY id DESC LIMIT ?5",
+			   "AND (?4 = 0 OR type <> 'error')) AND (?6 = 0 OR (kind = 'sandbox.exit' "
+			   "AND code NOT IN ('ok', 'refused', 'error'))) ORDER BY id DESC LIMIT ?5",
 			   &stmt, err);
 
 	if (r < 0)
@@ -220,6 +221,7 @@ static int select_ids(struct store *store, const struct unannotated_query *query
 	db_bind_uint(stmt, 3, query->since_ms);
 	sqlite3_bind_int(stmt, 4, query->failed);
 	sqlite3_bind_int64(stmt, 5, query->max ? (int64_t)query->max : -1);
+	sqlite3_bind_int(stmt, 6, query->mishaps);
 	while ((r = db_step(store, stmt, err)) > 0) {
 		int64_t *grown = reallocarray(ids, len + 1, sizeof(*ids));
 

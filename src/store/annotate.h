@@ -36,6 +36,7 @@ int store_annotations(struct store *store, int64_t event, struct annotation **re
 struct unannotated_query {
 	const char *annotator; /* that has said nothing yet */
 	bool failed;           /* or has failed */
+	bool mishaps;          /* only exits of runs that were executed and went wrong */
 	const char *run;       /* NULL: any */
 	uint64_t since_ms;
 	size_t max; /* the newest so many; 0: all */

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "store/fold-impl.h"
+#include "store/record.h"
 
 void store_events_free(struct store_event *events, size_t len)
 {
@@ -107,11 +108,15 @@ static uint64_t get_uint(const json_t *data, const char *key)
 	return value < 0 ? 0 : (uint64_t)value;
 }
 
-static enum violation_weight read_weight(const json_t *data)
+/* The number of the name KEY in NAMES; 0 when there is none. */
+static unsigned get_name(const json_t *data, const char *key, const char *const *names)
 {
-	uint64_t weight = get_uint(data, "weight");
+	const char *name = json_string_value(json_object_get(data, key));
 
-	return weight > VIOLATION_PROBE ? VIOLATION_PLAIN : (enum violation_weight)weight;
+	for (unsigned i = 0; name && names[i]; i++)
+		if (str_eq(names[i], name))
+			return i;
+	return 0;
 }
 
 static int add_violation(struct violations *violations, const struct store_event *event,
@@ -127,8 +132,9 @@ static int add_violation(struct violations *violations, const struct store_event
 	if (r == 0 && made) {
 		made->rule = get_text(data, "rule");
 		made->fix = get_text(data, "fix");
+		made->cause = (enum violation_cause)get_name(data, "cause", record_causes);
+		made->weight = (enum violation_weight)get_name(data, "weight", record_weights);
 		made->count = get_uint(data, "count");
-		made->weight = read_weight(data);
 		made->last_ms = get_uint(data, "last_ms");
 	}
 	json_decref(data);

@@ -15,6 +15,14 @@
 /* What is left of a record for lists: their tails are counted, not said. */
 enum { LISTS_MAX = SPOOL_RECORD_MAX - 32 * 1024, EVENTS_SHARE = 64 * 1024 };
 
+const char *const record_causes[] = {
+	[CAUSE_READONLY] = "readonly", [CAUSE_HIDDEN] = "hidden",   [CAUSE_PROTECTED] = "protected",
+	[CAUSE_NETWORK] = "network",   [CAUSE_SECCOMP] = "seccomp", NULL};
+const char *const record_weights[] = {[VIOLATION_PLAIN] = "plain",
+				      [VIOLATION_OPTIONAL] = "optional",
+				      [VIOLATION_PROBE] = "probe",
+				      NULL};
+
 static size_t cut_length(const char *text, size_t max)
 {
 	size_t len = strnlen(text, max + 1);
@@ -114,6 +122,17 @@ int record_start(const struct run_record *record, struct str *ret_line)
 	return finish(&json, ret_line);
 }
 
+/* What stands between the type and the end of START. */
+static void add_again(const struct str *start, struct json *json)
+{
+	static const char tail[] = "}\n";
+	const char *at = strstr(start->data, ",\"run\":");
+	size_t len = at ? strlen(at) - (sizeof(tail) - 1) : 0;
+
+	if (json->error == 0)
+		json->error = str_append_bytes(json->out, at, len);
+}
+
 static void add_outcome(const struct run_record *record, uint64_t time_ms, struct json *json)
 {
 	json_add_uint(json, "ended_ms", time_ms);
@@ -173,9 +192,9 @@ static void add_violation(const struct violation *violation, struct json *json)
 	/* Half of a command is none. */
 	if (violation->fix && strlen(violation->fix) <= RECORD_TEXT_MAX)
 		record_text(json, "fix", violation->fix);
+	json_add_string(json, "cause", record_causes[violation->cause]);
+	json_add_string(json, "weight", record_weights[violation->weight]);
 	json_add_uint(json, "count", violation->count);
-	if (violation->weight != VIOLATION_PLAIN)
-		json_add_uint(json, "weight", violation->weight);
 	json_add_uint(json, "first_ms", violation->first_ms);
 	json_add_uint(json, "last_ms", violation->last_ms);
 	json_end_object(json);
@@ -198,14 +217,17 @@ static void add_violations(const struct violations *violations, size_t max, stru
 
 int record_end(const struct run_record *record, uint64_t time_ms, const struct plan *plan,
 	       const struct events *events, const struct violations *violations,
-	       struct str *ret_line)
+	       const struct str *start, struct str *ret_line)
 {
 	struct json json = {.out = ret_line};
 	int r = begin(&json, "end", ret_line);
 
 	if (r < 0)
 		return r;
-	add_identity(record, &json);
+	if (start && start->len > 0)
+		add_again(start, &json);
+	else
+		add_identity(record, &json);
 	add_outcome(record, time_ms, &json);
 	add_degraded(plan, &json);
 	if (events && events->len > 0)

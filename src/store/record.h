@@ -21,11 +21,16 @@ struct violations;
 /* Of the texts in a record. */
 enum { RECORD_TEXT_MAX = 1024, RECORD_ARGV_MAX = 64 * 1024 };
 
+/* By their numbers; NULL at the end. */
+extern const char *const record_causes[];  /* enum violation_cause */
+extern const char *const record_weights[]; /* enum violation_weight */
+
 int record_start(const struct run_record *record, struct str *ret_line);
-/* PLAN (for what is degraded), EVENTS and VIOLATIONS may be NULL. */
+/* PLAN (for what is degraded), EVENTS and VIOLATIONS may be NULL. START: the line that
+ * record_start() made of the same record, whose text is used again; or NULL. */
 int record_end(const struct run_record *record, uint64_t time_ms, const struct plan *plan,
 	       const struct events *events, const struct violations *violations,
-	       struct str *ret_line);
+	       const struct str *start, struct str *ret_line);
 
 /* What a verb did. */
 struct deed {

@@ -232,7 +232,7 @@ static const char *text_of(const json_t *object, const char *key)
 static int add_list(struct fold *f, const json_t *record, const char *list, struct row row,
 		    struct err *err)
 {
-	const char *code_key = row.code, *fixed = row.dimension;
+	const char *code_key = row.code, *fixed = row.dimension, *severity = row.severity;
 	const json_t *item;
 	size_t i;
 	int r = 0;
@@ -247,6 +247,8 @@ static int add_list(struct fold *f, const json_t *record, const char *list, stru
 				: fixed ? fixed
 					: text_of(item, "dimension");
 		row.code = is_name ? NULL : text_of(item, code_key);
+		/* Programs try such things as a matter of course. */
+		row.severity = str_eq(text_of(item, "weight"), "probe") ? "info" : severity;
 		row.data = is_name ? NULL : item;
 		r = add_event(f, record, &row, err);
 		row.seq++;

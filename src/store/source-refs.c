@@ -222,7 +222,7 @@ static int follow_make(struct scan *scan)
 
 static int look_at(struct scan *scan)
 {
-	bool found;
+	bool found = false;
 	int r = follow_make(scan);
 
 	if (r == 0)

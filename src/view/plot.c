@@ -11,7 +11,7 @@
 #include "view/series.h"
 #include "view/units.h"
 
-enum { WIDTH_MIN = 20, GUTTER = 10, HEIGHT = 6, CELL_MAX = 4, EIGHTHS = 8 };
+enum { WIDTH_MIN = 20, GUTTER = 10, HEIGHT = 5, CELL_MAX = 4, EIGHTHS = 8 };
 
 #define RED   "\033[31m"
 #define DIM   "\033[2m"
@@ -110,6 +110,7 @@ static void keep_if_fits(const struct plot *plot, struct str *text, size_t *fits
 static void put_title(struct plot *plot, const struct series *series)
 {
 	bool limited = series->limit != SERIES_NONE && series->limit > 0;
+	double used = limited ? (double)series->peak / (double)series->limit * 100 : 0;
 	char text[UNITS_MAX];
 	_cleanup_(str_release) struct str line = {0};
 	size_t fits = strlen(measure_name(series->measure));
@@ -128,8 +129,8 @@ static void put_title(struct plot *plot, const struct series *series)
 			    : str_append(&line, "no limit");
 	keep_if_fits(plot, &line, &fits);
 	if (r == 0 && limited && series->known > 0)
-		r = str_appendf(&line, " (%.0f%% used)",
-				(double)series->peak / (double)series->limit * 100);
+		r = used < 1 ? str_append(&line, " (<1% used)")
+			     : str_appendf(&line, " (%.0f%% used)", used);
 	keep_if_fits(plot, &line, &fits);
 	if (r == 0 && series->known > 1)
 		r = str_appendf(&line, ", average %s",

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "confine/confine.h"
 #include "confine/landlock.h"
@@ -233,6 +234,8 @@ static int prepare(struct warden *w, struct err *err)
 		return err_sys(err, -errno, "become a subreaper");
 	if (job->terminal >= 0 && ioctl(job->terminal, TIOCSCTTY, 0) < 0)
 		return err_sys(err, -errno, "take the terminal");
+	if (!job->owns_pidns)
+		be_quick();
 	return enclose(w, err);
 }
 

@@ -53,7 +53,13 @@ def made_up(box, name="build", cmd=BUILD, asked=ASKED, paths=None, changed=("obj
         json.dump(doc, file)
 
 
+def allow_limits(box):
+    """Also where nothing but a watchdog holds them."""
+    box.write_user('[sandbox]\nallow_degraded = ["memory", "cpu"]\n')
+
+
 def prepare(box, toml=None, cmd=BUILD):
+    allow_limits(box)
     box.write("src/a.c", "int x;\n")
     box.write("obj/.keep", "")
     box.write("pale.toml", toml or f'[commands.build]\ncmd = "{cmd}"\n')
@@ -181,7 +187,7 @@ def refuses(box):
     ok(r.status == 1 and "pale edits the workspace's file only" in r.err, "a command of the user's file", r)
     r = box.pale("sandbox", "tighten", "build")
     ok(r.status == 1 and "pale edits the workspace's file only" in r.err, "tighten: likewise", r)
-    r = box.pale("sandbox", "suggest", "buil")
+    r = box.pale("sandbox", "suggest", "builds")
     ok(r.status == 2 and "did you mean 'build'?" in r.err, "no such command", r)
     r = box.pale("sandbox", "profile", "z", "extra")
     ok(r.status == 2 and "unexpected operand 'extra'" in r.err, "profile: an operand too many", r)
@@ -193,33 +199,36 @@ def refuses(box):
     ok(r.status == 1 and "there is no boundary" in r.err, "profile: no boundary, no rehearsal", r)
 
 
+BURN = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done\n"
 TOML = """# my file
 [commands]
-inl = { cmd = "true", sandbox = "test" } # inline
+inl = { cmd = "sh burn", sandbox = "test" } # inline
 [commands.a]   # A
-cmd = "true"
+cmd = "sh burn"
 sandbox = "build"  # a preset
 description = "x"
 [commands.b]
-cmd = "true"
+cmd = "sh burn"
 # nothing
 [commands.c]
-cmd = "true"
+cmd = "sh burn"
 [commands.c.sandbox]
 filesystem = "readonly" # ro
 memory = "1g"           # much
 timeout = "3s"
 [commands.few]
-cmd = "true"
+cmd = "sh burn"
 """
 LIMITS = 'memory = "64m", cpu = "5s", timeout = "10s"'
 TIGHT = (TOML.replace('"test" }', '{ base = "test", ' + LIMITS + " } }")
          .replace('"build"', '{ base = "build", ' + LIMITS + " }")
-         .replace('cmd = "true"\n# nothing', 'cmd = "true"\nsandbox = { base = "workspace", ' + LIMITS + " }\n# nothing")
+         .replace('cmd = "sh burn"\n# nothing', 'cmd = "sh burn"\nsandbox = { base = "workspace", ' + LIMITS + " }\n# nothing")
          .replace('"1g" ', '"64m" ').replace('timeout = "3s"\n', 'timeout = "3s"\ncpu = "5s"\n'))
 
 
 def tightens(box):
+    allow_limits(box)
+    box.write("burn", BURN)
     box.write("pale.toml", TOML)
     for name in ("inl", "a", "b", "c") * 2 + ("few",) * 2:
         box.pale("run", name)
@@ -253,7 +262,9 @@ def tightens(box):
 
 def tightens_trusted(box):
     """A sandbox that took trust: it takes it again, because the file says it otherwise."""
-    box.write("pale.toml", '[commands.x]\ncmd = "true"\nsandbox = "unrestricted"\n')
+    allow_limits(box)
+    box.write("burn", BURN)
+    box.write("pale.toml", '[commands.x]\ncmd = "sh burn"\nsandbox = "unrestricted"\n')
     box.pale("trust", "--yes")
     for _ in range(3):
         box.pale("run", "x")

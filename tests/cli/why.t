@@ -261,7 +261,38 @@ def test_real():
         has(box.pale("why").out, "nothing was executed", "one that never began")
 
 
-for test in (test_nothing, test_endings, test_causes, test_allow, test_asking, test_bounds,
+def test_loop():
+    """Refused, explained, allowed, passed; and a variation is refused again."""
+    with History() as box:
+        if not box.sandbox_works():
+            skip("no sandbox here")
+            return
+        box.write("out/keep", "")
+        box.write("src/a.c", "mine")
+        box.write("pale.toml", "# kept\n[commands.t]\ncmd = 'echo made > out/new; echo $1; cat out/new'\n"
+                  "sandbox = {filesystem = 'readonly'} # no limits\n"
+                  "[commands.u]\ncmd = 'echo evil > src/a.c'\nsandbox = {filesystem = 'readonly'}\n")
+        r = box.pale("run", "t")
+        ok(r.status != 0 and not box.exists("out/new"), "a write is refused", r)
+        r = box.pale("why", "-j")
+        causes = r.json()["causes"]
+        ok(len(causes) == 1 and causes[0]["path"] == box.path("out/new"), "why names the path", r)
+        r = box.pale("allow", "--project", "-y")
+        ok(r.status == 0 and '"out"' in box.read("pale.toml") and "# kept" in box.read("pale.toml"),
+           "allow writes the rule", r)
+        r = box.pale("run", "t")
+        ok(r.status == 0 and box.read("out/new") == "made\n", "then it passes", r)
+        box.write("pale.toml", box.read("pale.toml").replace("out/new", "src/a.c"))
+        r = box.pale("run", "t")
+        ok(box.read("src/a.c") == "mine", "the command with another target is still refused", r)
+        causes = box.pale("why", "-j").json()["causes"]
+        ok(causes and causes[0]["path"] == box.path("src/a.c")
+           and causes[0]["remedy"]["add"] == '"src/a.c"', "and explained with its path", causes)
+        r = box.pale("run", "u")
+        ok(r.status != 0 and box.read("src/a.c") == "mine", "another command gained nothing", r)
+
+
+for test in (test_loop, test_nothing, test_endings, test_causes, test_allow, test_asking, test_bounds,
              test_real):
     test()
 done()

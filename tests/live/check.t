@@ -52,8 +52,18 @@ class Box:
         return self.p.start(self.p.pale_path, 'check', *args, cwd=self.ws, env=self.env, **kw)
 
     def running(self):
-        """The commands whose shells the host sees."""
-        return {name for name in self.names if marked(self.token(name))}
+        """The commands whose shells the host sees, all of them at one moment: the end of
+        the search, before which each was found and after which each is still there."""
+        tokens, found = {self.token(name).encode(): name for name in self.names}, {}
+        for pid in filter(str.isdigit, os.listdir('/proc')):
+            try:
+                with open(f'/proc/{pid}/cmdline', 'rb') as f:
+                    line = f.read()
+            except OSError:
+                continue
+            if self.mark.encode() in line and b'line-' in line:
+                found.update((int(pid), name) for token, name in tokens.items() if token in line)
+        return {name for pid, name in found.items() if alive(pid)}
 
     def left(self):
         return marked(self.mark)
@@ -103,6 +113,18 @@ def case_shared(p):
     ok(most == 2 and len(seen) >= 4 and all(proc.returncode == 0 for proc in procs), p,
        'two at once over both', (most, seen))
     ok(box.lanes() == (0, 0), p, 'status: none busy', box.lanes())
+
+
+def case_many(p):
+    """A dozen checks at once: still no more than there are lanes, and all come to their turn."""
+    box = Box(p, {f'c{i}': f'echo x >>ran{i}; sleep 0.05' for i in range(24)}, 'max_parallel = 3')
+    names = list(box.names.values())
+    procs = [box.start(names[2 * i], names[2 * i + 1]) for i in range(12)]
+    most, _ = watch(box, *procs)
+    ran = [(box.ws / f'ran{i}').read_text() for i in range(24) if (box.ws / f'ran{i}').exists()]
+    ok(1 <= most <= 3 and [proc.returncode for proc in procs] == [0] * 12, p, 'never more than three', most)
+    ok(ran == ['x\n'] * 24, p, 'each command ran once', ran)
+    ok(box.lanes() == (0, 0), p, 'and the lanes are free', box.lanes())
 
 
 def case_queue(p):
@@ -198,6 +220,19 @@ def case_outcomes(p):
        and b'fine' not in r.out, p, 'not on a terminal: lines, and the output as it is', r)
 
 
+def case_refused(p):
+    """What the boundary refused is named where a command failed."""
+    box = Box(p, {'bad': 'touch /etc/pale-test || exit 1', 'good': 'touch here'})
+    if box.pale('run', '-j', box.names['bad']).json().get('violations') is None:
+        skip(p, 'nobody observes runs here')
+        return
+    r = box.check()
+    why = re.search(rb'(?m)^  1 attempt was refused: pale (why) (\S+)$', r.out)
+    ok(r.code == 1 and why and r.out.count(b'refused') == 1, p, 'said, with the run', r)
+    r = box.pale(*[w.decode() for w in why.groups()]) if why else r
+    ok(b'/etc/pale-test' in r.out, p, 'and explained there', r)
+
+
 def case_state(p):
     """A state that cannot be written is no reason not to run."""
     box = Box(p, {'a': 'true', 'b': 'true', 'c': 'true'}, 'max_parallel = 1')
@@ -205,6 +240,28 @@ def case_state(p):
     r = box.check()
     ok(r.code == 0 and r.out.count(b'ok  ') == 3 and r.err.count(b'not shared') == 1, p,
        'it runs, and says so', r)
+
+
+def case_killed_anywhere(p):
+    """kill -9 at every call that has to do with lanes and runs: nothing stays behind."""
+    if not shutil.which('strace'):
+        skip(p, 'no strace')
+        return
+    box = Box(p, {f'c{i}': 'sleep 0.1' for i in range(3)}, 'max_parallel = 2')
+    for call in ('flock', 'pwrite64', 'socketpair', 'vfork,clone,clone3', 'poll', 'recvfrom', 'unlinkat'):
+        bad = kills = 0
+        for when in range(1, 100):
+            r = p.run('strace', '-qq', '-o', '/dev/null', '-e', f'trace={call}', '-e',
+                      f'inject={call}:signal=SIGKILL:when={when}', p.pale_path, 'check', cwd=box.ws, env=box.env)
+            if r.code == 0:
+                break
+            kills += 1
+            clean = wait_for(lambda: not box.left()) and box.lanes() == (0, 0)
+            bad += r.code != -signal.SIGKILL or not clean
+        ok(bad == 0 and 0 < kills < 98, p, f'killed at each {call}: runs are gone and lanes are free ({kills} times)', r)
+    r = box.check()
+    ok(r.code == 0, p, 'and the next check works', r)
+    ok(not list((box.top / 'state').glob('**/lanes/check-*')), p, 'with nothing left in the folder of lanes')
 
 
 class Tmux:
@@ -321,5 +378,5 @@ def checks(pid, box):
 
 
 go_apart()
-main(case_bounded, case_shared, case_queue, case_fail_fast, case_killed, case_outcomes, case_state,
+main(case_bounded, case_shared, case_many, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_outcomes, case_refused, case_state,
      case_terminal, case_terminal_many, uids=(1000,))

@@ -90,6 +90,8 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
     (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
+    (r'openat\(\d+, "(spool|living)"|newfstatat\(\d+, "spool"|write\(\d+, "\\nP1 |fcntl\(\d+, F_OFD_SETLK|flock\(\d+, LOCK_SH\|LOCK_NB|'
+     r'prlimit64\(0, RLIMIT_FSIZE, NULL|open(at)?\((AT_FDCWD, )?"[^"]*/state/pale/[^"/]*", O_RDONLY', 'a run that cannot be remembered runs all the same, and says so'),
     (r'getdents64\(\d+, 0x\w+, 4096\)|flock\(|(openat|unlinkat)\(\d+, "pale-[0-9a-f]{16}"', "others' left cgroups are swept another time"),
     (r'openat\(\d+, "(memory.oom_control|cgroup.event_control)"|eventfd2\(|write\(\d+, "\d+ \d+"', 'how an end by memory is told'),
 )]
@@ -250,8 +252,9 @@ class Leftovers:
         p = self.p
         with open('/proc/self/mountinfo') as f:
             mounts = {line.split(' ', 2)[2] for line in f}
+        # but for the history, in a folder for each workspace
         files = {os.path.join(d, n) for place in (p.home, p.base / 'state', p.base / 'config') for d, dirs, names in os.walk(place)
-                 for n in dirs + names}
+                 for n in dirs + names if n not in ('spool', 'living') and not (d == str(p.base / 'state/pale') and n.startswith(('slot-', 'kill-')))}
         files |= {f'{d}/{n}' for d in ('/tmp', '/run', '/dev/shm') for n in os.listdir(d) if APART in os.environ or 'pale' in n}
         return mounts | files
 
@@ -271,7 +274,7 @@ def children():
     found = {}
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
-            with open(f'/proc/{pid}/stat') as f:
+            with open(f'/proc/{pid}/stat', errors='replace') as f:
                 state, parent = f.read().rsplit(')', 1)[1].split()[:2]
                 if int(parent) == os.getpid():
                     found[int(pid)] = state

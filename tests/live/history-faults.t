@@ -64,6 +64,7 @@ class Scene:
             return self.runs(dict(self.env, XDG_STATE_HOME=other))
 
     def reset(self):
+        (self.ws / 'ran').unlink(missing_ok=True)
         shutil.rmtree(self.state)
         subprocess.run(['cp', '-a', self.made, self.state], check=True)
 

@@ -139,7 +139,9 @@ def case_out_of_reach_PT15(p):
     spool = (box.dir / 'spool').read_bytes()
     line = ('d=$1; ls "$d" && echo SEEN; cat "$d"/spool "$d"/history.db; echo forged >>"$d"/spool && echo WROTE; '
             'for f in /proc/[0-9]*/fd/*; do case $(readlink "$f") in *spool*|*history*|*living*|*state*) echo "FOUND $f";; esac; done; :')
-    for options in p.each((), ('--filesystem', 'unrestricted'), ('--filesystem', 'readonly'), ('--read', str(box.top))):
+    # landlock hides nothing below an open folder, bwrap nothing in a folder of root's
+    above = [('--read', str(box.top))] if has('hidden') and not (ENGINE and p.is_root) else []
+    for options in p.each((), ('--filesystem', 'unrestricted'), ('--filesystem', 'readonly'), *above):
         r = box.pale(*options, '--', 'sh', '-c', 'echo BOOTED; ' + line, 'sh', str(box.dir), timeout=20)
         ok(r.booted and b'SEEN' not in r.out and b'WROTE' not in r.out and b'FOUND' not in r.out and b'SQLite' not in r.out, p,
            f"{' '.join(options) or 'workspace'}: the history cannot be reached", r)
@@ -188,7 +190,7 @@ def case_nothing_secret(p):
     texts = b''.join(box.verb(*v).out for v in (('runs', '-j'), ('events', '-n', '0', '-j'), ('status', '-j'), ('show', 'last', '-j')))
     found = [s for s in SECRETS if s.encode() in texts or s.lower().encode() in texts]
     ok(not found, p, 'nor in what verbs print', found)
-    ok(not kept or SECRETS[3].encode() in kept, p, 'output that is kept is kept as it was')
+    ok(SECRETS[3].encode() in kept, p, 'output that is kept is kept in a file of its own', kept)
     twin = Box(p, 'told')
     twin.config('[history]\nstore_argv = true\n')
     secret_runs(twin)
@@ -254,7 +256,7 @@ def case_cannot_be_stored(p):
     (box.dir / 'spool').unlink()
     word = mark()
     run = box.start('--', 'sh', '-c', f': {word}; read x; exit 4', stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-    wait_for(lambda: marked(word))
+    wait_for(lambda: (box.dir / 'spool').exists() and (box.dir / 'spool').stat().st_size > 0)
     shutil.rmtree(box.dir)
     err = run.communicate(b'\n')[1]
     ok(run.returncode == 4 and UNSTORED in err, p, 'the state is removed during a run', err)
@@ -379,7 +381,7 @@ def case_many_at_once(p):
     ok(len(got) == len({r['run'] for r in got}) == PROCESSES * RUNS and {r['outcome'] for r in got} == {'ok'} and box.integrity(), p,
        f'{PROCESSES} processes, {RUNS} runs each: {PROCESSES * RUNS} rows', len(got))
     ok(not list(box.dir.glob('spool*')), p, 'and the spool is empty', list(box.dir.iterdir()))
-    ok(box.sql('SELECT count(*) FROM events') == [(2 * PROCESSES * RUNS,)], p, 'two events each')
+    ok(box.sql("SELECT count(*) FROM events WHERE kind != 'sandbox.degraded'") == [(2 * PROCESSES * RUNS,)], p, 'two events each')
 
 
 def case_damaged_and_newer_HS03_HS09(p):
@@ -410,11 +412,16 @@ def case_damaged_and_newer_HS03_HS09(p):
 def case_follow(p):
     box = Box(p, 'follow')
     follow = p.start(p.pale_path, 'events', '--follow', '-j', cwd=box.ws, env=box.env, stdout=subprocess.PIPE)
+
+    def two():
+        events = (json.loads(follow.stdout.readline()) for _ in range(9))
+        events = (e for e in events if e['kind'] != 'sandbox.degraded')
+        return [next(events), next(events)]
     box.pale('--', 'true')
-    lines = [json.loads(follow.stdout.readline()) for _ in range(2)]
+    lines = two()
     ok([e['kind'] for e in lines] == ['sandbox.start', 'sandbox.exit'], p, 'events come as they happen, one object a line', lines)
     box.pale('--', 'false')
-    more = [json.loads(follow.stdout.readline()) for _ in range(2)]
+    more = two()
     ok([e['id'] for e in lines + more] == sorted({e['id'] for e in lines + more}) and more[1]['code'] == 'failed', p,
        'each once, with ids that rise', more)
     follow.terminate()
@@ -451,6 +458,39 @@ def case_staged_deeds(p):
        'and status counts it', counts)
 
 
+def case_kept_output(p):
+    box = Box(p, 'output')
+    r = box.pale('--', 'echo', 'not kept')
+    ok(r.code == 0 and not (box.dir / 'output').exists() and box.verb('show', 'last', '--output').code == 2, p, 'without max_output nothing is kept', r)
+    box.pale('--max-output', '1k', '--', 'sh', '-c', 'printf "out\\n\\033[31m"; echo err >&2')
+    r = box.verb('show', 'last', '--output')
+    ok(sorted(r.out.splitlines()) == [b'\x1b[31m', b'err', b'out'] or sorted(r.out.splitlines()) == [b'\x1b[31merr', b'out'], p,
+       'with it both streams are, as they were', r)
+    ok(box.runs()[0]['has_output'] and not box.runs()[1]['has_output'], p, 'the run says so')
+    files = list((box.dir / 'output').iterdir())
+    ok(len(files) == 1 and stat.S_IMODE(files[0].stat().st_mode) == 0o600 and stat.S_IMODE(files[0].parent.stat().st_mode) == 0o700, p,
+       'for nobody else', files)
+    r = p.run('script', '-qec', f'{p.pale_path} show last --output', '/dev/null', cwd=box.ws, env=box.env)
+    ok(b'\\x1b[31m' in r.out and b'\x1b[31m' not in r.out, p, 'on a terminal it is shown escaped', r)
+    r = box.pale('--max-output', '1k', '--', 'sh', '-c', 'i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done')
+    kept = box.verb('show', 'last', '--output').out
+    ok(kept == r.out and b'bytes dropped' in kept and len(kept) < 1200 and kept.endswith(b'line 1999\n'), p, 'what is kept is what passed', kept)
+    box.pale('--max-output', '1k', '--', 'true')
+    ok(not box.runs()[0]['has_output'] and len(list((box.dir / 'output').iterdir())) == 2, p, 'nothing is kept of nothing')
+    r = box.pale('--max-output', '1k', '--json', '--', 'echo', 'to the caller')
+    ok(b'to the caller' in r.err and box.verb('show', 'last', '--output').out == b'to the caller\n', p, 'with --json too', r)
+    r = p.run('sh', '-c', 'ulimit -f 64; exec "$@"', 'sh', *p.pale_argv('--max-output', '1m', '--', 'sh', '-c', 'head -c 200000 /dev/zero; exit 3'),
+              cwd=box.ws, env=box.env)
+    ok(r.code == 3 and len(r.out) == 200000, p, 'a limit on files ends no run', r.code)
+    box.config('[history]\noutput_keep = "1s"\n')
+    time.sleep(1.2)
+    ok(box.verb('show', 'last', '--output').code == 2 and not list((box.dir / 'output').iterdir()), p, 'it expires')
+    ok(len(box.runs()) == 6, p, 'and the runs stay', len(box.runs()))
+    box.pale('--max-output', '1k', '--', 'echo', 'x')
+    box.verb('runs', 'prune', '--older-than', '1ms')
+    ok(not list((box.dir / 'output').iterdir()), p, 'prune takes it along')
+
+
 main(case_outcomes, case_running_and_unknown, case_out_of_reach_PT15, case_nothing_secret, case_turned_off, case_cannot_be_stored,
      case_read_only_state, case_full_disk_HS05, case_odd_names_HS07, case_many_at_once, case_damaged_and_newer_HS03_HS09, case_follow,
-     case_prune, case_staged_deeds)
+     case_prune, case_kept_output, case_staged_deeds)

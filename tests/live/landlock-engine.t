@@ -228,8 +228,8 @@ def case_floods_end_on_time(p):
     for kind in ('swell', 'hop'):
         m = mark()
         r = p.pale(*ENGINE, '--timeout', '1s', '--', './probe', 'flood', str(FLOOD), kind, m)
-        ok(r.out == b'flood\n' and r.code == 124 and 3 <= r.seconds < 7, p,
-           f'{kind}: ends soon after its time', r)
+        ok(r.out == b'flood\n' and r.code == 124 and 2.2 <= r.seconds < 4, p,
+           f'{kind}: ends within two seconds of its time, or three on a busy machine', r)
         ok(not marked(m), p, f'{kind}: and nothing is left', marked(m))
         before = tasks()
         proc = p.start_pale(*ENGINE, '--', './probe', 'flood', str(FLOOD), kind, m, stdout=subprocess.PIPE)

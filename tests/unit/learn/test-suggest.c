@@ -28,11 +28,28 @@ static const struct user user = {
 };
 
 static const char *const host[] = {
-	"/home/ann/w/src/a.c",  "/home/ann/w/obj/",     "/home/ann/w/.git/HEAD",
-	"/home/ann/w/.vscode/", "/home/ann/w/Makefile", "/home/ann/.ssh/id_rsa",
-	"/home/ann/.netrc",     "/home/ann/other/x",    "/data/in/1",
-	"/data/in/2",           "/data/in/3",           "/data/in/4",
-	"/data/in/sub/5",       "/data/out/",           NULL,
+	"/home/ann/w/src/a.c",
+	"/home/ann/w/obj/",
+	"/home/ann/w/.git/HEAD",
+	"/home/ann/w/.vscode/",
+	"/home/ann/w/Makefile",
+	"/home/ann/.ssh/id_rsa",
+	"/home/ann/.netrc",
+	"/home/ann/other/x",
+	"/data/in/1",
+	"/data/in/2",
+	"/data/in/3",
+	"/data/in/4",
+	"/data/in/sub/5",
+	"/data/out/",
+	"/data/$X/y",
+	"/data/in/**/y",
+	"/home/ann/w/a\"b\n/",
+	"/home/ann/w/~/",
+	"/home/ann/w/${WORKSPACE}/",
+	"/home/ann/w/src/**/",
+	"/home/ann/w/not utf-8 \xff/",
+	NULL,
 };
 
 struct seen {
@@ -460,6 +477,16 @@ static const char *const anything[] = {
 	"/run/docker.sock",
 	"/home/ann/.local/state/pale/x",
 	"relative",
+	"/data/$X/y",
+	"/data/in/**/y",
+	"/home/ann/w/a\"b\n/x",
+	"/home/ann/w/~/x",
+	"/home/ann/w/${WORKSPACE}/x",
+	"/home/ann/w/src/**/x",
+	"/home/ann/w/not utf-8 \xff/x",
+	"/home/ann/.cache/$X/y",
+	"/home/ann/.cache/**/y",
+	"/home/ann/.cache/a\"b\n/y",
 };
 static const char *const askings[] = {
 	"filesystem='none'",

@@ -2,20 +2,28 @@
 /* summary: a profile by folders. */
 #include "learn/summary.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "config/workspace.h"
 #include "observe/profile.h"
 #include "tap.h"
 
+static bool is_there(const char *path)
+{
+	return strcmp(path, "/bin/cc") != 0;
+}
+
 static void check(const struct profile *profile, enum summary_kind kind, const char *want)
 {
 	static const struct user user = {.home = "/home/ann"};
+	static const struct summary_facts facts = {
+		.workspace = "/home/ann/w", .user = &user, .is_there = is_there};
 	_cleanup_(str_release) struct str got = {0};
 	struct summary_row *rows = NULL;
 	size_t len = 0;
 
-	tap_ok(summary_make(profile, kind, "/home/ann/w", &user, &rows, &len) == 0, "%s",
-	       summary_name(kind));
+	tap_ok(summary_make(profile, kind, &facts, &rows, &len) == 0, "%s", summary_name(kind));
 	for (size_t i = 0; i < len; i++)
 		str_appendf(&got, "%s%s %zu", i ? "; " : "", rows[i].where, rows[i].count);
 	tap_eq_str(str_text(&got), want, "%s: rows", summary_name(kind));
@@ -43,6 +51,7 @@ int main(void)
 
 	for (size_t i = 0; i < array_len(read); i++)
 		profile_add_path(&profile, read[i], PROFILE_READ);
+	profile_add_path(&profile, "/bin/cc", PROFILE_EXECUTE);
 	profile_add_path(&profile, "/usr/bin/cc", PROFILE_EXECUTE);
 	profile_add_path(&profile, "/home/ann/w/obj/a.o", PROFILE_CREATE);
 	profile_add_path(&profile, "/home/ann/w/obj/b.o", PROFILE_REMOVE);

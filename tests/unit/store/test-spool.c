@@ -230,7 +230,7 @@ static void test_bounds(void)
 	}
 	for (int i = 0; i < EVENTS_MAX; i++)
 		events_add_tamper(&events, target, TAMPER_GONE, target, target, 1);
-	tap_eq_int(record_end(&record, 1, &plan, &events, &violations, &line), 0,
+	tap_eq_int(record_end(&record, 1, &plan, &events, &violations, NULL, &line), 0,
 		   "the longest record is written");
 	tap_ok(line.len <= SPOOL_RECORD_MAX && line.len > SPOOL_RECORD_MAX / 2 &&
 		       spool_line_open(line.data + 1, line.len - 2, &json, &len),
