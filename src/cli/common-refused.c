@@ -31,7 +31,8 @@ void report_refused(const struct violations *violations)
 		snprintf(times, sizeof(times), ", %llu times", (unsigned long long)v->count);
 	more = count_others(violations, v);
 	if (more > 0)
-		snprintf(others, sizeof(others), " (and %llu more: pale why)", (unsigned long long)more);
+		snprintf(others, sizeof(others), " (and %llu more: pale why)",
+			 (unsigned long long)more);
 	err_set(&err, ERR_POLICY, 0, "denied: %s%s%s%s%s%s%s", v->op, v->target ? " " : "",
 		v->target ? v->target : "", v->rule ? ", by " : "", v->rule ? v->rule : "", times,
 		others);

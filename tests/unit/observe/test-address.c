@@ -57,10 +57,11 @@ static const char tcp[] =
 static const char tcp6[] =
 	"  sl  local_address                         remote_address                        st\n"
 	"   0: 00000000000000000000000000000000:0050 00000000000000000000000000000000:0000 0A\n";
-static const char unix_table[] = "Num       RefCount Protocol Flags    Type St Inode Path\n"
-				 "0000000000000000: 00000002 00000000 00010000 0001 01 123 /run/x\n"
-				 "0000000000000000: 00000002 00000000 00010000 0001 01 124 @/tmp/X0\n"
-				 "0000000000000000: 00000002 00000000 00010000 0001 01 125\n";
+static const char unix_table[] =
+	"Num       RefCount Protocol Flags    Type St Inode Path\n"
+	"0000000000000000: 00000002 00000000 00010000 0001 01 123 /run/x\n"
+	"0000000000000000: 00000002 00000000 00010000 0001 01 124 @/tmp/X0\n"
+	"0000000000000000: 00000002 00000000 00010000 0001 01 125\n";
 
 int main(void)
 {

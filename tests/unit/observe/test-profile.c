@@ -20,12 +20,12 @@ static void test_counts(void)
 	for (int round = 0; round < 2; round++)
 		for (int i = 0; i < 3000; i++) {
 			snprintf(path, sizeof(path), "/p/%d", i);
-			good &= profile_add_path(&p, path, round ? PROFILE_WRITE : PROFILE_READ) == 0;
+			good &= profile_add_path(&p, path, round ? PROFILE_WRITE : PROFILE_READ) ==
+				0;
 		}
 	tap_ok(good && p.paths_len == 3000, "each path is there once");
 	for (size_t i = 0; i < p.paths_len; i++)
-		good &= p.paths[i].count == 2 &&
-			p.paths[i].what == (PROFILE_READ | PROFILE_WRITE);
+		good &= p.paths[i].count == 2 && p.paths[i].what == (PROFILE_READ | PROFILE_WRITE);
 	tap_ok(good, "with all that was done to it, counted");
 	profile_add_connection(&p, "127.0.0.1", 80);
 	profile_add_connection(&p, "127.0.0.1", 80);

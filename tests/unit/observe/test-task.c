@@ -61,8 +61,8 @@ static void test_memory(void)
 	r = task_read_name(self, (uint64_t)(uintptr_t)(two + page - 4), got);
 	tap_ok(r == 3 && strcmp(got, "abc") == 0, "one that ends with the last page");
 	memset(two + page - 4, 'x', 4);
-	tap_eq_int(task_read_name(self, (uint64_t)(uintptr_t)(two + page - 4), got),
-		   -ENAMETOOLONG, "one that does not end there");
+	tap_eq_int(task_read_name(self, (uint64_t)(uintptr_t)(two + page - 4), got), -ENAMETOOLONG,
+		   "one that does not end there");
 	tap_eq_int(task_read_name(self, (uint64_t)(uintptr_t)(two + page), got), -EFAULT,
 		   "one that is nowhere");
 	memset(two, 'l', 1000);

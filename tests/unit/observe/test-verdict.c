@@ -36,8 +36,8 @@ static void test_places(void)
 		const char *path;
 		bool is_private;
 	} rows[] = {
-		{"/usr/bin/x", false},        {"/opt/x", true},     {"/home/u/.config/x", true},
-		{"/home/u/ws/src/x", false},  {"/home/u2/x", true}, {"/home/u/ws/secret/x", true},
+		{"/usr/bin/x", false},         {"/opt/x", true},     {"/home/u/.config/x", true},
+		{"/home/u/ws/src/x", false},   {"/home/u2/x", true}, {"/home/u/ws/secret/x", true},
 		{"/home/u/ws/secrets", false}, {"/", true},
 	};
 	_cleanup_(plan_freep) struct plan *plan = make_plan();
@@ -122,7 +122,8 @@ static void test_noise(void)
 	} rows[] = {
 		{"open", "/dev/tty", VIOLATION_PROBE},
 		{"mkdir", "/usr/lib/python3/x/__pycache__", VIOLATION_PROBE},
-		{"create", "/usr/lib/python3/x/__pycache__/y.cpython-311.pyc.12345", VIOLATION_PROBE},
+		{"create", "/usr/lib/python3/x/__pycache__/y.cpython-311.pyc.12345",
+		 VIOLATION_PROBE},
 		{"connect", "/var/run/nscd/socket", VIOLATION_PROBE},
 		{"io_uring_setup", NULL, VIOLATION_PROBE},
 		{"create", "/ws/.git/index.lock", VIOLATION_OPTIONAL},

@@ -93,12 +93,13 @@ static void test_json(void)
 	violations_json(&list, &json);
 	json_end_object(&json);
 	json_finish(&json);
-	tap_eq_str(str_text(&text),
-		   "{\"violations\":[{\"dimension\":\"filesystem\",\"op\":\"open\",\"path\":\"/etc/x\","
-		   "\"rule\":null,\"fix\":null,\"count\":1,\"probe\":true},{\"dimension\":\"network\","
-		   "\"op\":\"connect\",\"address\":\"192.0.2.1:80\",\"rule\":null,\"fix\":null,"
-		   "\"count\":1,\"probe\":false}],\"violations_dropped\":0}",
-		   "somebody did");
+	tap_eq_str(
+		str_text(&text),
+		"{\"violations\":[{\"dimension\":\"filesystem\",\"op\":\"open\",\"path\":\"/etc/x\","
+		"\"rule\":null,\"fix\":null,\"count\":1,\"probe\":true},{\"dimension\":\"network\","
+		"\"op\":\"connect\",\"address\":\"192.0.2.1:80\",\"rule\":null,\"fix\":null,"
+		"\"count\":1,\"probe\":false}],\"violations_dropped\":0}",
+		"somebody did");
 	violations_release(&list);
 }
 
