@@ -52,11 +52,26 @@ static bool is_special(const char *relative)
 	       is_one_of(relative, len, protected_names, SIZE_MAX);
 }
 
+/* A file that was there before and was written, if only with what it held already: next
+ * time it may be something else. */
+static bool is_rewritten(const struct work *w, const char *path)
+{
+	const char *relative = relative_to(w->in->asked->workspace, path);
+
+	return !is_by_product(relative) && !is_special(relative) &&
+	       w->in->look(path, w->in->data) == PATH_FILE;
+}
+
 /* What the command left in the workspace, but for by-products. */
 static int collect_kept(const struct work *w, struct strv *ret)
 {
 	const char *workspace = w->in->asked->workspace;
 	int r = 0;
+
+	for (size_t i = 0; i < w->ws_written.len && r == 0; i++)
+		if (is_rewritten(w, w->ws_written.items[i]) &&
+		    !strv_has(w->in->changed, w->ws_written.items[i]))
+			r = strv_add(ret, w->ws_written.items[i]);
 
 	for (size_t i = 0; i < w->in->changed->len && r == 0; i++) {
 		const char *path = w->in->changed->items[i];
@@ -123,8 +138,9 @@ static int make_readonly(struct work *w, bool ephemeral)
 		return work_say(w, DIM_FILESYSTEM, "it wrote nothing in the workspace");
 	r = work_say(w, DIM_FILESYSTEM, "it leaves nothing in the workspace that matters");
 	return r < 0 ? r
-		     : work_say(w, DIM_EPHEMERAL, "what it writes there, %zu paths, is thrown away",
-				w->ws_written.len);
+		     : work_say(w, DIM_EPHEMERAL,
+				"what it writes there, %zu path%s, is thrown away",
+				w->ws_written.len, w->ws_written.len == 1 ? "" : "s");
 }
 
 /* The profiled run could write in the workspace. */

@@ -8,7 +8,8 @@
  * for, whatever the command tried; what was refused is for a person to allow.
  *
  * filesystem   nothing written in the workspace: readonly. Nothing of it left, or
- *              only what tools leave behind (__pycache__ …): readonly, ephemeral.
+ *              only what tools leave behind (__pycache__ …), and no file written that
+ *              was there before: readonly, ephemeral.
  *              Else the folders that were written to, by the rules of group.h:
  *              scoped_write; or workspace_only where they are new, at the top, or
  *              belong to git or to the protected names.

@@ -169,8 +169,10 @@ static char *cache_of(const struct attempt *a, const char *path)
 
 		if (!folder || !path_covers(folder, path))
 			continue;
+		/* the last name is a file's: a cache is a folder */
 		for (unsigned n = 0; n < cache_folders[i].names && path[len]; n++)
-			len += 1 + strcspn(path + len + 1, "/");
+			if (strchr(path + len + 1, '/') || str_eq(a->op, "mkdir"))
+				len += 1 + strcspn(path + len + 1, "/");
 		return strndup(path, len);
 	}
 	return NULL;

@@ -119,6 +119,15 @@ static const struct {
 	 "filesystem = \"readonly\"; ephemeral = true; network = \"none\"; processes = "
 	 "\"isolated\"",
 	 NULL},
+	{"a file written anew with what it held",
+	 "filesystem='workspace_only'",
+	 {{"/home/ann/w/src/a.c", W | C}},
+	 "",
+	 "",
+	 false,
+	 "filesystem = \"scoped_write\"; paths_writable = [\"src\"]; network = \"none\"; "
+	 "processes = \"isolated\"",
+	 NULL},
 	{"by-products, one step wider",
 	 "filesystem='workspace_only'",
 	 {{"/home/ann/w/tmp.1", W | C | D}},

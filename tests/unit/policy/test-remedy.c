@@ -117,6 +117,8 @@ static const struct row rows[] = {
 	{"a cache", "filesystem = 'workspace_only'", "filesystem", "create",
 	 "{}/home/.cache/go-build/aa/bb", "caches += \"~/.cache/go-build\"",
 	 "--cache ~/.cache/go-build"},
+	{"a cache", "filesystem = 'workspace_only'", "filesystem", "create", "{}/home/.cache/list",
+	 "caches += \"~/.cache\"", "--cache ~/.cache"},
 	{"a cache in a toolchain", "filesystem = 'workspace_only'", "filesystem", "mkdir",
 	 "{}/home/.cargo/registry/x", "caches += \"~/.cargo/registry\"",
 	 "--cache ~/.cargo/registry"},
