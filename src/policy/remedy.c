@@ -283,7 +283,7 @@ static bool is_protected(const char *workspace, const char *path)
 
 static int find_file(const struct attempt *a)
 {
-	bool read = is_read(a->op);
+	bool read = is_read(a->op), inside;
 	struct rule_set open = read ? rules_readable(a->spec) : rules_writable(a->spec);
 	struct rule_set caches = rules_caches(a->spec);
 	_cleanup_(freep) char *path = NULL, *cache = NULL, *rule = NULL;
@@ -305,9 +305,11 @@ static int find_file(const struct attempt *a)
 		return open_path(a, DIM_CACHES, cache, "",
 				 " would be a private folder of this project, kept between runs; "
 				 "nothing of yours is exposed");
-	if (!(a->spec->workspace && path_covers(a->spec->workspace, path)) &&
-	    path_is_sensitive(path, a->user, &a->remedy->why))
+	inside = a->spec->workspace && path_covers(a->spec->workspace, path);
+	if (!inside && path_is_sensitive(path, a->user, &a->remedy->why))
 		return 0;
+	if (!read && !inside && path_is_shared(path))
+		return never(a, "it belongs to every user of this machine");
 	rule = read ? strdup(path) : least(a->op, path);
 	if (!rule)
 		return never(a, "the folder that it would be in does not exist");

@@ -42,6 +42,15 @@ static const char *const run_later[] = {
 	".config/fish", ".config/zsh", ".config/nvim", ".vim", ".emacs.d", ".config/emacs",
 	".local/share/applications", ".local/share/systemd", ".claude", ".codex", ".cursor",
 	".gemini", ".vscode", ".vscode-server", ".idea", ".config/Code",
+	/* toolchains */
+	".cargo/bin", ".cargo/config", ".cargo/config.toml", ".cargo/env", ".rustup", "go/bin",
+	".pyenv", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman", ".deno/bin", ".bun/bin",
+	".npm-global", ".gradle/init.d", ".gradle/init.gradle",
+};
+
+/* Programs and settings of everybody. */
+static const char *const shared[] = {
+	"/bin", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/sbin", "/usr",
 };
 
 static const char *const system_secrets[] = {
@@ -149,6 +158,14 @@ static const char *reason(const char *path, const struct user *user)
 	    is_dot_of_home(path, user->home) || is_dot_of_home(path, user->pw_home))
 		return "programs outside of the boundary act on what is there";
 	return NULL;
+}
+
+bool path_is_shared(const char *path)
+{
+	for (size_t i = 0; i < array_len(shared); i++)
+		if (path_covers(shared[i], path))
+			return true;
+	return false;
 }
 
 bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why)

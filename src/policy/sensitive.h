@@ -16,3 +16,6 @@ struct user;
  * (may be NULL): the reason, as the end of "not opened: …"; static. What lies in the
  * workspace is visible to its commands anyway: ask about paths outside of it. */
 bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why);
+/* Is it one of the programs and settings that all users of the machine share? To read them
+ * is nothing, to write them is. */
+bool path_is_shared(const char *path);
