@@ -112,6 +112,14 @@ def case_outcomes(p):
        p, 'all of it is for nobody else', list(box.dir.iterdir()))
 
 
+def descendants(pid):
+    found = []
+    for task in pathlib.Path(f'/proc/{pid}/task').iterdir():
+        for child in (task / 'children').read_text().split():
+            found += [int(child), *descendants(int(child))]
+    return found
+
+
 def case_running_and_unknown(p):
     box = Box(p, 'running')
     box.pale('--', 'true')
@@ -121,6 +129,12 @@ def case_running_and_unknown(p):
     got = box.runs('--outcome', 'running')
     ok(len(got) == 1 and alive(got[0]['pid']), p, 'and its pid is that of a process', got)
     ok(box.runs('--outcome', 'unknown') == [], p, 'none is unknown')
+    if os.geteuid() == 0:
+        wait_for(lambda: len(descendants(got[0]['pid'])) >= 2)
+        inside = descendants(got[0]['pid'])
+        open_there = [os.readlink(f) for pid in inside for f in pathlib.Path(f'/proc/{pid}/fd').iterdir()]
+        ok(len(inside) >= 2 and not [f for f in open_there if str(box.state) in f], p,
+           'no process inside has a descriptor of the history', open_there)
     run.kill() if p.uid == os.geteuid() else os.kill(got[0]['pid'], signal.SIGKILL)
     run.wait()
     wait_for(lambda: not marked(word))
