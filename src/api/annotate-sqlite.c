@@ -49,13 +49,13 @@ static int read_output(struct store *store, const char *id, struct str *ret, str
 static bool resolve(const struct job *job, const struct run_record *record, struct resolved *ret)
 {
 	const struct context *context = job->context;
-	_cleanup_(freep) char *digest = NULL;
+	char digest[SHA256_HEX];
 
 	if (spec_resolve(&context->config, record->command, NULL, &context->workspace,
 			 &context->user, ret, NULL) < 0)
 		return false;
-	digest = spec_digest_new(&ret->spec);
-	return digest && str_eq(digest, record->spec_digest);
+	spec_digest(&ret->spec, digest);
+	return str_eq(digest, record->spec_digest);
 }
 
 /* -ENOENT, err untouched: there is nothing to look at. */

@@ -91,6 +91,7 @@ static void fill_plan(const struct run *run, struct run_record *record)
 {
 	const struct plan *plan = run->plan;
 	const struct spec *spec = &run->resolved.spec;
+	char digest[SHA256_HEX];
 
 	record->program = plan->argv.len > 0 ? strdup(path_basename(plan->argv.items[0])) : NULL;
 	record->argv_digest = argv_digest(&plan->argv);
@@ -101,7 +102,8 @@ static void fill_plan(const struct run *run, struct run_record *record)
 	record->stage = copy(plan->stage);
 	record->world = copy(plan->world);
 	record->ceiling = plan->ceiling;
-	record->spec_digest = spec_digest_new(spec);
+	spec_digest(spec, digest);
+	record->spec_digest = strdup(digest);
 	record->timeout_ms = spec->timeout;
 	record->cpu_ms = spec->cpu;
 	record->memory = spec->memory;

@@ -244,6 +244,38 @@ bool path_covers(const char *dir, const char *path)
 	return !*dir && (!*path || *path == '/');
 }
 
+/* Absolute, and written in the one way in which the kernel writes it. */
+static bool is_plain(const char *path)
+{
+	if (path[0] != '/')
+		return false;
+	for (const char *at = path; *at;) {
+		size_t len = strcspn(++at, "/");
+
+		if (len == 0 || (at[0] == '.' && (len == 1 || (len == 2 && at[1] == '.'))))
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+/* What PATH leads to. Without links that is PATH, and /proc need not be asked. */
+static int name_of(const char *path, char **ret)
+{
+	_cleanup_(fd_closep) int fd = -ELOOP;
+
+	if (is_plain(path))
+		fd = open_how(AT_FDCWD, path, O_PATH, 0, RESOLVE_NO_SYMLINKS);
+	if (fd >= 0) {
+		*ret = strdup(path);
+		return *ret ? 0 : -ENOMEM;
+	}
+	if (fd != -ELOOP)
+		return fd;
+	fd = fd_open(path, O_PATH);
+	return fd < 0 ? -errno : path_of_fd(fd, ret);
+}
+
 int path_resolve(const char *path, char **ret_path)
 {
 	_cleanup_(freep) char *part = strdup(path);
@@ -252,19 +284,15 @@ int path_resolve(const char *path, char **ret_path)
 	if (!part)
 		return -ENOMEM;
 	for (;;) {
-		_cleanup_(fd_closep) int fd = fd_open(len ? part : "/", O_PATH);
 		_cleanup_(freep) char *real = NULL;
-		int r;
+		int r = name_of(len ? part : "/", &real);
 
-		if (fd >= 0) {
-			r = path_of_fd(fd, &real);
-			if (r < 0)
-				return r;
+		if (r == 0) {
 			*ret_path = path[len] ? path_join(real, path + len) : take_ptr(real);
 			return *ret_path ? 0 : -ENOMEM;
 		}
-		if (len == 0 || (errno != ENOENT && errno != ENOTDIR && errno != EACCES))
-			return -errno;
+		if (len == 0 || (r != -ENOENT && r != -ENOTDIR && r != -EACCES))
+			return r;
 		while (len > 0 && part[--len] != '/')
 			;
 		part[len] = '\0';

@@ -26,6 +26,9 @@ enum operand verb_operand(enum verb_id id)
 	case VERB_CHECK:
 	case VERB_COMMANDS_SHOW:
 	case VERB_COMMANDS_UNREGISTER:
+	case VERB_SANDBOX_PROFILE:
+	case VERB_SANDBOX_SUGGEST:
+	case VERB_SANDBOX_TIGHTEN:
 		return OPERAND_COMMAND;
 	case VERB_SANDBOX_INSPECT:
 		return OPERAND_SANDBOX;

@@ -119,8 +119,12 @@ static int follow(struct history_verb *verb, struct events_query query, struct e
 
 			if (opened < 0 && (opened != -ENOENT || err->message[0]))
 				return report(err);
-		} else if (store_refresh(verb->store, err) < 0) {
-			return report(err);
+		} else {
+			int folded = store_refresh(verb->store, err);
+
+			/* Somebody else is folding: then next time. */
+			if (folded < 0 && folded != -EBUSY)
+				return report(err);
 		}
 		r = list(verb, &query, true, &last, err);
 	}

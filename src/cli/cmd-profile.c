@@ -156,9 +156,12 @@ static int profile(const struct profile_args *args, const struct opt_args *opera
 		return status;
 	if (!args->json) {
 		say_refused(&evidence, REFUSED_MAX);
-		if (name)
+		if (name && evidence_is_sound(&evidence))
 			say("nothing was changed; a sandbox from this: pale sandbox suggest %s",
 			    name);
+		else
+			say("nothing was changed%s",
+			    name ? ", and nothing is learned from this" : "");
 	}
 	return evidence.outcome == OUTCOME_OK ? STATUS_OK : STATUS_ERROR;
 }

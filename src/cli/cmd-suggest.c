@@ -145,18 +145,26 @@ static int check_sound(const struct session *s, struct err *err)
 
 /* Of what it changed in the profiled run, is something missing now, and was something
  * refused? Then it only looks as if it had worked. */
-static const char *find_missing(const struct session *s, const struct evidence *trial)
+static const char *find_missing(struct session *s, struct evidence *trial)
 {
+	struct strv *before = &s->evidence.changed, *now = &trial->changed;
+	size_t k = 0;
+
 	if (s->suggestion.spec.ephemeral || trial->violations.len == 0)
 		return NULL;
-	for (size_t i = 0; i < s->evidence.changed.len; i++)
-		if (!strv_has(&trial->changed, s->evidence.changed.items[i]))
-			return s->evidence.changed.items[i];
+	strv_sort_unique(before);
+	strv_sort_unique(now);
+	for (size_t i = 0; i < before->len; i++) {
+		while (k < now->len && strcmp(now->items[k], before->items[i]) < 0)
+			k++;
+		if (k == now->len || strcmp(now->items[k], before->items[i]) != 0)
+			return before->items[i];
+	}
 	return NULL;
 }
 
 /* 1: under the suggestion it does what it did before. 0: it does not; ERR says why. */
-static int check_by_running(const struct session *s, struct err *err)
+static int check_by_running(struct session *s, struct err *err)
 {
 	const struct rehearsal rehearsal = {
 		.context = &s->subject.context,

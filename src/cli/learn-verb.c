@@ -129,7 +129,7 @@ int subject_profile(const struct subject *subject, struct evidence *ret, struct 
 	/* Of reads nobody tells whether they failed; where the command did, they may be why. */
 	if (evidence.outcome != OUTCOME_OK)
 		r = add_hidden(subject, &evidence, err);
-	if (r == 0 && subject->command.name)
+	if (r == 0 && subject->command.name && evidence_is_sound(&evidence))
 		r = profile_keep(&subject->context.workspace, subject->command.name, &evidence,
 				 err);
 	if (r < 0)

@@ -22,7 +22,8 @@ int subject_find(const char *workspace, const char *name, char *const *args, con
 		 struct subject *ret, struct err *err);
 void subject_release(struct subject *subject);
 
-/* Rehearse it under its own sandbox; a named one's profile is kept. */
+/* Rehearse it under its own sandbox. The profile of a named one is kept, unless it teaches
+ * nothing: see evidence_is_sound(). */
 int subject_profile(const struct subject *subject, struct evidence *ret, struct err *err);
 /* "ok", "exit status 2", "signal 9", "timeout" … */
 int put_end(const struct evidence *evidence, struct str *out);

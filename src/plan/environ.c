@@ -67,8 +67,11 @@ static bool is_secret(const char *name, size_t len)
 
 static bool matches(const char *rule, const char *name, size_t len)
 {
-	size_t rule_len = strlen(rule);
+	size_t rule_len;
 
+	if (rule[0] != name[0] && rule[0] != '*')
+		return false; /* nearly always */
+	rule_len = strlen(rule);
 	if (rule_len == 0 || rule[rule_len - 1] != '*')
 		return rule_len == len && strncmp(rule, name, len) == 0;
 	return len >= rule_len - 1 && strncmp(rule, name, rule_len - 1) == 0 &&

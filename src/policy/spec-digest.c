@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/hash.h"
 #include "policy/spec.h"
 
 static void add_number(struct sha256 *hash, uint64_t number)
@@ -24,11 +23,10 @@ static void add_list(struct sha256 *hash, const struct strv *list)
 }
 
 /* Not by way of text: that would cost a run more than all the rest of its history. */
-char *spec_digest_new(const struct spec *spec)
+void spec_digest(const struct spec *spec, char hex[SHA256_HEX])
 {
 	const uint64_t choices[] = {spec->network,   spec->filesystem, spec->processes, spec->env,
 				    spec->ephemeral, spec->nested,     spec->ports_set};
-	char hex[SHA256_HEX];
 	struct sha256 hash;
 
 	sha256_init(&hash);
@@ -43,5 +41,4 @@ char *spec_digest_new(const struct spec *spec)
 			add_list(&hash, list);
 	}
 	sha256_end_hex(&hash, hex);
-	return strdup(hex);
 }

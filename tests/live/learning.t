@@ -353,6 +353,9 @@ def case_needs_more(p):
     r = p.verb('sandbox', 'suggest', 'read')
     ok(r.code == 1 and r.out == b'' and b'did not succeed' in r.err and str(p.outside / 'canary').encode() in r.err, p,
        'what it lacks is named, and nothing is offered', r)
+    r = p.verb('sandbox', 'profile', 'read')
+    ok(r.code == 1 and b'nothing is learned' in r.err and not list((p.base / 'state/pale').glob('*/profiles/*')), p,
+       'a profile of that is not kept', r)
     r = p.verb('sandbox', 'profile', '--read', str(p.outside), 'read')
     ok(r.code == 0 and b'canary\n' in r.err, p, 'asked for, it is there', r)
     r = p.verb('sandbox', 'suggest', 'read', '--write')
