@@ -139,18 +139,17 @@ static const struct {
 
 /* What an observer is told: attempts to change something, or to reach somebody. */
 static const int watched[] = {
-	CALL(creat),    CALL(mkdir),     CALL(mkdirat),  CALL(rename),   CALL(renameat),
-	CALL(unlink),   CALL(unlinkat),  CALL(rmdir),    CALL(link),     CALL(renameat2),
-	CALL(linkat),   CALL(symlink),   CALL(mknod),    CALL(mknodat),  CALL(symlinkat),
-	CALL(truncate), CALL(chmod),     CALL(fchmodat), CALL(chown),    CALL(lchown),
+	CALL(creat),    CALL(mkdir),    CALL(mkdirat),  CALL(rename),  CALL(renameat),
+	CALL(unlink),   CALL(unlinkat), CALL(rmdir),    CALL(link),    CALL(renameat2),
+	CALL(linkat),   CALL(symlink),  CALL(mknod),    CALL(mknodat), CALL(symlinkat),
+	CALL(truncate), CALL(chmod),    CALL(fchmodat), CALL(chown),   CALL(lchown),
 	CALL(fchownat), CALL(connect),
 };
 
 /* Further ones for a profile, which finds whatever was used or touched. */
 static const int watched_profile[] = {
-	CALL(execve),    CALL(execveat),     CALL(utime),    CALL(utimes),      CALL(futimesat),
-	CALL(utimensat), CALL(setxattr),      CALL(lsetxattr),  
-	CALL(removexattr), CALL(lremovexattr),
+	CALL(execve),    CALL(execveat), CALL(utime),     CALL(utimes),      CALL(futimesat),
+	CALL(utimensat), CALL(setxattr), CALL(lsetxattr), CALL(removexattr), CALL(lremovexattr),
 };
 
 /* Told when it is about writing, or, for a profile, always. */
@@ -443,8 +442,8 @@ static void print_table(unsigned audience)
 
 	printf("static const struct sock_fprog %s[] = {\n", name);
 	for (unsigned variant = 0; variant < VARIANTS; variant++)
-		printf("\t{sizeof(%s_%u) / sizeof(%s_%u[0]), (struct sock_filter *)%s_%u},\n",
-		       name, variant, name, variant, name, variant);
+		printf("\t{sizeof(%s_%u) / sizeof(%s_%u[0]), (struct sock_filter *)%s_%u},\n", name,
+		       variant, name, variant, name, variant);
 	printf("};\n\n");
 }
 

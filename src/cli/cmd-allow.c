@@ -97,8 +97,9 @@ static int check_cause(const struct why *why, const struct cause *cause, struct 
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "run %s was no registered command: there is no sandbox to change",
 			    why->record.id);
-		return !cause->fix ? r
-		       : str_starts(cause->fix, "pale ")
+		if (!cause->fix)
+			return r;
+		return str_starts(cause->fix, "pale ")
 			       ? err_hint(err, r, "%s", cause->fix)
 			       : err_hint(err, r, "pale run %s …", cause->fix);
 	}

@@ -174,24 +174,50 @@ static int set_command(struct run_args *args, const struct opt_args *operands, s
 	return 0;
 }
 
-/* What --spec, --spec-fd and --result-fd name. */
-static int take_descriptors(struct run_args *args, struct err *err)
+static int read_spec(struct run_args *args, int fd, struct err *err)
+{
+	int r = fd_read_all(fd, CONFIG_MAX_BYTES, &args->spec);
+
+	(void)lseek(fd, 0, SEEK_SET);
+	if (r < 0)
+		return err_sys(err, r, "--spec-fd");
+	if (strlen(str_text(&args->spec)) != args->spec.len)
+		return err_set(err, ERR_USAGE, -EINVAL, "--spec-fd: a NUL byte");
+	args->request.ask.spec = str_text(&args->spec);
+	return 0;
+}
+
+/* What --spec-fd, --result-fd and --profile-fd name; all different. */
+static int take_descriptors(struct run_args *args, int *ret_spec, struct err *err)
+{
+	const struct {
+		const char *option, *text;
+		int *fd;
+	} all[] = {
+		{"--result-fd", args->result_fd_text, &args->result_fd},
+		{"--spec-fd", args->spec_fd, ret_spec},
+		{"--profile-fd", args->profile_fd_text, &args->profile_fd},
+	};
+
+	for (size_t i = 0; i < array_len(all); i++) {
+		int r = all[i].text ? fd_take(all[i].option, all[i].text, all[i].fd, err) : 0;
+
+		if (r < 0)
+			return r;
+		for (size_t k = 0; k < i && all[i].text; k++)
+			if (*all[k].fd == *all[i].fd)
+				return err_set(err, ERR_USAGE, -EINVAL, "%s and %s are the same",
+					       all[k].option, all[i].option);
+	}
+	return 0;
+}
+
+static int use_descriptors(struct run_args *args, struct err *err)
 {
 	struct ask *ask = &args->request.ask;
 	int spec_fd = -1; /* stays open: a pale that starts over reads it again */
-	int r = 0;
+	int r = take_descriptors(args, &spec_fd, err);
 
-	if (args->result_fd_text)
-		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
-	if (r == 0 && args->spec_fd)
-		r = fd_take("--spec-fd", args->spec_fd, &spec_fd, err);
-	if (r == 0 && args->profile_fd_text)
-		r = fd_take("--profile-fd", args->profile_fd_text, &args->profile_fd, err);
-	if (r == 0 && spec_fd >= 0 && (spec_fd == args->result_fd || spec_fd == args->profile_fd))
-		r = err_set(err, ERR_USAGE, -EINVAL, "--spec-fd and --%s-fd are the same",
-			    spec_fd == args->result_fd ? "result" : "profile");
-	if (r == 0 && args->profile_fd >= 0 && args->profile_fd == args->result_fd)
-		r = err_set(err, ERR_USAGE, -EINVAL, "--profile-fd and --result-fd are the same");
 	if (r < 0)
 		return r;
 	args->request.profile = args->profile_fd >= 0 ? &args->profile : NULL;
@@ -201,16 +227,7 @@ static int take_descriptors(struct run_args *args, struct err *err)
 	if (args->result_fd >= 0)
 		fds_close_others((const int[]){args->result_fd, spec_fd, args->profile_fd}, 3);
 	args->request.stdio.lifeline = args->result_fd >= 0 ? args->result_fd : 0;
-	if (spec_fd < 0)
-		return 0;
-	r = fd_read_all(spec_fd, CONFIG_MAX_BYTES, &args->spec);
-	(void)lseek(spec_fd, 0, SEEK_SET);
-	if (r < 0)
-		return err_sys(err, r, "--spec-fd");
-	if (strlen(str_text(&args->spec)) != args->spec.len)
-		return err_set(err, ERR_USAGE, -EINVAL, "--spec-fd: a NUL byte");
-	ask->spec = str_text(&args->spec);
-	return 0;
+	return spec_fd < 0 ? 0 : read_spec(args, spec_fd, err);
 }
 
 /* A stage by name is wish enough. */
@@ -235,8 +252,7 @@ static int prepare(struct run *run, struct run_args *args, struct err *err)
 	int r = check_stage(&args->request.ask, err);
 
 	if (r == 0)
-		r = take_descriptors(args, err);
-
+		r = use_descriptors(args, err);
 	if (r == 0 && args->result)
 		r = outfile_open("--result", args->result, &args->result_file, err);
 	return r < 0 ? r : run_prepare(run, &args->request, err);

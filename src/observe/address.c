@@ -77,16 +77,25 @@ void address_target(const struct address *address, char *ret, size_t size)
 			 address->port);
 }
 
+/* The word after the next N blanks of LINE; "" past its end. */
+static const char *word(const char *line, unsigned n)
+{
+	line += strspn(line, " ");
+	while (n-- > 0) {
+		line += strcspn(line, " \n");
+		line += strspn(line, " ");
+	}
+	return line;
+}
+
 /* "  sl: LOCAL:PORT REMOTE:PORT ST …", hexadecimal; 0A is listening. */
 bool address_listens(const char *table, unsigned port)
 {
-	for (const char *line = strchr(table, '\n'); line; line = strchr(line + 1, '\n')) {
-		char local[40], remote[40];
-		unsigned state;
+	for (const char *line = strchr(table, '\n'); line; line = strchr(line, '\n')) {
+		const char *local = word(++line, 1), *colon = local + strcspn(local, ": \n");
 
-		if (sscanf(line, " %*d: %39s %39s %x", local, remote, &state) != 3 || state != 0x0a)
-			continue;
-		if (strchr(local, ':') && strtoul(strchr(local, ':') + 1, NULL, 16) == port)
+		if (*colon == ':' && strtoul(colon + 1, NULL, 16) == port &&
+		    strtoul(word(line, 3), NULL, 16) == 0x0a)
 			return true;
 	}
 	return false;

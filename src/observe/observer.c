@@ -85,14 +85,15 @@ static bool enter_scene(struct observer *o, pid_t pid)
 	       task.st_dev == root.st_dev && task.st_ino == root.st_ino;
 }
 
-/* The command's own program: by what it was executed cannot be read, as an ordinary user. */
+/* The command's own program: by what it was executed cannot be read, as an ordinary user.
+ * Mounts go with the run, so it is looked for as soon as its root is known. */
 static void note_program(struct observer *o)
 {
 	const struct plan *plan = o->scene.plan;
 	const char *name = plan->argv.items[0], *dirs = "/usr/local/bin:/usr/bin:/bin";
 	char path[PATH_MAX], folder[PATH_MAX];
 
-	if (!o->profile || o->has_program || o->scene.root < 0)
+	if (!o->has_begun || o->has_program)
 		return;
 	o->has_program = true;
 	for (size_t i = 0; i < plan->env.len; i++)
@@ -296,11 +297,14 @@ static bool serve_one(struct observer *o)
 		return errno == ENOENT || errno == EINTR; /* its caller was killed */
 	error = seccomp_answer(o->variant, &notice.data);
 	attempt_read((pid_t)notice.pid, &notice.data, &attempt);
+	/* Once answered it may end, and its root with it. */
+	here = enter_scene(o, attempt.pid);
 	if (!answer(o, notice.id, error))
 		return true;
-	here = enter_scene(o, attempt.pid);
 	if (o->profile)
 		note_uses(o, &attempt);
+	if (o->profile && here)
+		note_program(o);
 	if (error)
 		note_refusal(o, &notice.data, &attempt);
 	else if (attempt.call && here)
@@ -367,7 +371,10 @@ void observer_finish(struct observer *o)
 		new->count = v->count;
 		new->last_ms = v->last_ms;
 	}
-	note_program(o);
+	if (o->scene.root < 0) /* it had no name to look up, and the host's will do */
+		o->scene.root = fd_open("/", O_PATH | O_DIRECTORY);
+	if (o->profile && o->scene.root >= 0)
+		note_program(o);
 	violations_release(&o->missing);
 	o->scene.root = fd_close(o->scene.root);
 }

@@ -82,7 +82,8 @@ static int add_path(struct profile *p, const char *path, unsigned what, uint64_t
 		return -ENOMEM;
 	}
 	*find_slot(p, path) = (uint32_t)(p->paths_len + 1);
-	p->paths[p->paths_len++] = (struct profile_path){copy, what, count};
+	p->paths[p->paths_len++] = (struct profile_path){
+		.path = copy, .what = what, .count = count};
 	return 0;
 }
 

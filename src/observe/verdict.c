@@ -207,9 +207,15 @@ static size_t mount_covers(const char *line, const char *path)
 	char point[PATH_MAX];
 	size_t len;
 
-	if (sscanf(line, "%*d %*d %*s %*s %4095s", point) != 1)
+	for (int i = 0; i < 4; i++) {
+		line += strcspn(line, " \n");
+		line += *line == ' ';
+	}
+	len = strcspn(line, " \n");
+	if (len == 0 || len >= sizeof(point))
 		return 0;
-	len = strlen(point);
+	memcpy(point, line, len);
+	point[len] = '\0';
 	return path_covers(point, path) ? len : 0;
 }
 

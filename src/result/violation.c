@@ -74,7 +74,7 @@ static int compare(const void *a, const void *b)
 size_t violations_rank(const struct violations *violations, const struct violation **ret,
 		       size_t max)
 {
-	const struct violation *all[VIOLATIONS_MAX];
+	const struct violation *all[VIOLATIONS_MAX] = {0};
 	size_t len = 0;
 
 	for (size_t i = 0; i < violations->len && len < VIOLATIONS_MAX; i++)

@@ -56,7 +56,7 @@ def case_places(p):
     r = watch(p, f'echo x >{p.outside}/new', '--write', str(p.outside))
     ok(r.booted and seen(r) == [] and (p.outside / 'new').exists(), p, 'twin: which it does', r)
     (p.outside / 'new').unlink(missing_ok=True)
-    r = watch(p, 'echo x >/dev/null; echo x >/tmp/x && rm /tmp/x; : >/dev/stdout; exit 0')
+    r = watch(p, 'echo x >/dev/null; t=${TMPDIR:-/tmp}/x; echo x >$t && rm $t; ' + ': >/dev/stdout; ' * has('private') + 'exit 0')
     ok(r.booted and seen(r) == [], p, 'a command without such attempts has an empty list', r)
 
 
@@ -142,7 +142,10 @@ def probe_calls(p, options, *words):
 def case_refused_calls(p):
     for group in ('refused', 'flat'):
         r, answers = probe_calls(p, ('--json',), 'calls', group)
-        refused = {name for name, (_, error) in answers.items() if error == 'EPERM'}
+        # "openat-suid" is an openat, which is called an open, or what it would have done
+        words = {'openat': 'create', 'open': 'create', 'mknodat': 'mknod', 'fchmodat': 'chmod', 'creat': 'create'}
+        refused = {name.partition('-')[0] for name, (_, error) in answers.items() if error == 'EPERM'}
+        refused = {words.get(name, name) for name in refused}
         ops = {v['op'] for v in find(r)}
         names = {v['op'] for v in find(r) if v['dimension'] in ('seccomp', 'nested')}
         ok(r.booted and len(refused) > 10 and refused <= ops, p, f'{len(refused)} {group} calls are seen', f'{refused - ops}\n{r}')
@@ -257,10 +260,14 @@ def case_lines(p):
 @needs('nested', 'isolated')
 def case_pale_in_pale(p):
     """There is one listener in a chain of tasks: the inner run goes without."""
-    line = f'{p.pale_path} run --json -- sh -c "echo INNER >&2; echo x >/usr/inner; exit 4"; echo "inner $?"'
+    if ENGINE:
+        return skip(p, 'only the native engine leaves a note of itself inside', only_root=True)
+    line = f'{p.pale_path} run --json --engine landlock --allow-degraded processes --filesystem readonly -- sh -c "echo INNER >&2; echo x >inner; keyctl; grep Seccomp_filters /proc/self/status >&2; exit 4"; echo "inner $?"'
     r = p.sh('--json', '--read', str(p.pale_path.parent), '--', line, timeout=60)
-    ok(r.booted and b'INNER' in r.err and b'inner 4' in r.err, p, 'a sandbox in a sandbox runs', r)
-    ok(b'"violations":null' in r.err, p, 'and nobody looks there', r)
+    ok(r.booted and b'INNER' in r.err and b'inner 4' in r.err and not (p.ws / 'inner').exists(), p, 'a sandbox in a sandbox runs, and holds', r)
+    ok(b'"violations":null' in r.err and seen(r) is not None, p, 'and nobody looks there', r)
+    filters = re.search(rb'Seccomp_filters:\s+(\d+)', r.err)
+    ok(filters and int(filters[1]) == 2, p, 'there are two filters', r)
 
 
 go_apart()
