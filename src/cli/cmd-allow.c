@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/edit.h"
+#include "cli/stage-verb.h"
 #include "cli/why.h"
 #include "policy/outer.h"
 
@@ -201,7 +202,13 @@ static int do_allow(const struct order *order, struct err *err)
 	if (order->dry)
 		return 0;
 	r = agree(order->yes, err);
-	return r < 0 ? r : edit_commit(&edit, err);
+	if (r == 0)
+		r = edit_commit(&edit, err);
+	if (r == 0 && needs_trust(&allowed))
+		say("written; next: pale trust");
+	else if (r == 0)
+		say("written; next: pale run %s", why.record.command);
+	return r;
 }
 
 int cmd_allow(int argc, char **argv)

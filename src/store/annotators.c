@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -258,18 +259,69 @@ static void end_strays(void)
 	}
 }
 
-static int run(struct child *child, struct str *ret_answer, struct err *err)
-{
-	int before = 0, r;
+/* How it went, at the beginning of a file; the answer follows. */
+struct went {
+	int r, status;
+	struct err err;
+};
 
+/* A process of its own, so that all children there are, are the annotator's; who was
+ * our child before, through an exec, is none of its business. It outlives a Ctrl-C, for
+ * as long as the annotator may take, to clean up. */
+static _Noreturn void serve(struct child *child, int fd)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	_cleanup_(str_release) struct str answer = {0};
+	struct went went = {0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < array_len(signals); i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* None of the caller's descriptors; ours are close-on-exec. */
 	(void)sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-	prctl(PR_GET_CHILD_SUBREAPER, &before);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	r = child_run(child, ret_answer, err);
+	went.r = child_run(child, &answer, &went.err);
+	went.status = child->status;
 	end_strays();
-	prctl(PR_SET_CHILD_SUBREAPER, before);
-	return r;
+	if (fd_write_all(fd, &went, sizeof(went)) < 0 ||
+	    fd_write_all(fd, str_text(&answer), answer.len) < 0)
+		_exit(1);
+	_exit(0);
+}
+
+static int take_answer(int fd, struct child *child, struct str *ret_answer, struct err *err)
+{
+	struct went went;
+	int r;
+
+	if (pread(fd, &went, sizeof(went), 0) != (ssize_t)sizeof(went))
+		return err_set(err, ERR_SYSTEM, -EPROTO, "nobody knows how it ended");
+	if (went.r < 0) {
+		*err = went.err;
+		return went.r;
+	}
+	child->status = went.status;
+	if (lseek(fd, sizeof(went), SEEK_SET) < 0)
+		return err_sys(err, -errno, "read its answer");
+	r = fd_read_all(fd, child->max_output, ret_answer);
+	return r < 0 ? err_sys(err, r, "read its answer") : 0;
+}
+
+static int run(struct child *child, struct str *ret_answer, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = memfd_create("answer", MFD_CLOEXEC);
+	pid_t pid = fd < 0 ? -1 : fork();
+
+	if (pid < 0)
+		return err_sys(err, -errno, "fork");
+	if (pid == 0)
+		serve(child, fd);
+	while (waitpid(pid, NULL, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(err, -errno, "wait");
+	return take_answer(fd, child, ret_answer, err);
 }
 
 int annotator_ask(const struct annotator *annotator, const struct user *user, const char *event,

@@ -151,6 +151,12 @@ def case_leaves_nothing_behind(p):
     r, doc = annotate(p, '--run', 'last')
     ok(r.code == 0 and doc['annotated'] == 2, p, 'one that forks away has answered', r)
     ok(not wait_for(lambda: marked(word), 0.3), p, 'what it left behind is ended', marked(word))
+    ran(p)
+    other = mark()
+    r = p.run('sh', '-c', f'sh -c "sleep 60; : {other}" > /dev/null 2>&1 & exec "$0" events annotate -j', p.pale_path)
+    ok(r.json().get('annotated') == 2 and len(marked(other)) == 1, p, 'a child of the caller goes on', r)
+    for pid in marked(other):
+        os.kill(pid, signal.SIGKILL)
 
 
 def case_says_nothing(p):

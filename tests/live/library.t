@@ -250,6 +250,26 @@ def case_threads(p):
        '8 threads start 5 runs each; every one gets its own result', r)
 
 
+def case_ring(p):
+    """What was refused is told by a number; nothing of what it was about."""
+    secrets = {'argument': 'S3CRET-ARGUMENT', 'value': 'S3CRET-VALUE', 'host': 's3cret.example.org',
+               'key': str(p.home / '.ssh/id_rsa'), 'output': 'S3CRET-OUTPUT', 'workspace': str(p.ws),
+               'file': 'S3CRET-FILE'}
+    line = (f"echo BOOTED; echo {secrets['output']}; : {secrets['host']}; echo x > {secrets['file']}; "
+            f"echo x > {secrets['key']}; exit 3")
+    r = call(p, 'ring', 'filesystem = "readonly"', 'sh', '-c', line, secrets['argument'],
+             env={'TOKEN': secrets['value']})
+    memory = bytes.fromhex(r.seen.get('memory', ''))
+    ok(r.booted and len(memory) >= 3 * 64 and len(memory) % 64 == 0, p, 'the ring has events', r)
+    for name, secret in secrets.items():
+        ok(secret.encode() not in memory, p, f'nothing of the {name} in its memory')
+    ok(r.seen.get('sandbox.denied', '').startswith('filesystem ') and r.seen.get('sandbox.exit') == ' 1', p,
+       'that something was refused is told', r)
+    ok(r.seen.get('annotation') == '1 seen', p, 'an annotator has seen the end', r)
+    r = call(p, 'ring', 'filesystem = "readonly"', 'sh', '-c', 'echo BOOTED')
+    ok(r.booted and 'sandbox.denied' not in r.seen, p, 'twin: where nothing is refused, nothing is told', r)
+
+
 @only_root
 def case_size_of_the_caller(p):
     r = call(p, 'big', WORKSPACE, 'true', timeout=120, stdin=subprocess.DEVNULL)
@@ -339,5 +359,5 @@ def case_data_races(p):
 
 main(case_examples, case_confines, case_results, case_policy, case_descriptors,
      case_wait_and_kill, case_death_of_the_caller, case_free, case_plan, case_probe, case_argv,
-     case_threads, case_size_of_the_caller, case_symbols, case_header, case_install,
+     case_threads, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
      case_data_races)

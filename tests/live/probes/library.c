@@ -323,6 +323,40 @@ static void verb_big(void)
 	free(memory);
 }
 
+static int annotate(const struct pale_event *event, const char *json,
+		    struct pale_annotation *annotation, void *data)
+{
+	(void)data;
+	if (event->kind != PALE_EVENT_EXIT || !strstr(json, "\"outcome\""))
+		return 0;
+	snprintf(annotation->type, sizeof(annotation->type), "seen");
+	return 1;
+}
+
+/* What is in the ring after a run: by name, and as it lies in memory. */
+static void verb_ring(void)
+{
+	static struct pale_event events[PALE_EVENTS_MAX];
+	struct pale_annotation said = {0};
+	struct pale_run *run;
+	size_t n;
+
+	pale_annotator_add(context, "probe", annotate, NULL, NULL);
+	run = spawn();
+	pale_run_wait(run, 20000, NULL);
+	pale_run_free(run);
+	n = pale_events(context, 0, events, PALE_EVENTS_MAX);
+	for (size_t i = 0; i < n; i++)
+		printf("%s=%s %u\n", pale_event_name((enum pale_event_kind)events[i].kind),
+		       pale_dimension_name((enum pale_dimension)events[i].dimension),
+		       (unsigned)events[i].count);
+	printf("annotation=%zu %s\n", pale_annotations(context, n, &said, 1), said.type);
+	printf("memory=");
+	for (size_t i = 0; i < n * sizeof(events[0]); i++)
+		printf("%02x", ((unsigned char *)events)[i]);
+	printf("\n");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -332,7 +366,7 @@ static const struct {
 	{"usr1", verb_usr1},       {"free", verb_free}, {"pause", verb_pause},
 	{"ignore", verb_ignore},   {"plan", verb_plan}, {"threads", verb_threads},
 	{"probe", verb_probe},     {"exec", verb_exec}, {"big", verb_big},
-	{"stopped", verb_stopped},
+	{"stopped", verb_stopped}, {"ring", verb_ring},
 };
 
 int main(int argc, char **argv)
