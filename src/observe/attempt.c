@@ -11,6 +11,9 @@
 #include "observe/profile.h"
 #include "observe/task.h"
 
+/* O_ACCMODE has O_PATH in it for some C libraries. */
+enum { WRITES = O_WRONLY | O_RDWR };
+
 static int dir_of(const struct seccomp_data *data, int arg)
 {
 	return arg < 0 ? AT_FDCWD : (int)data->args[arg];
@@ -35,17 +38,17 @@ static void read_open(const struct seccomp_data *data, struct attempt *a)
 				   : (unsigned)data->args[call->flags];
 	a->no_follow = a->flags & O_NOFOLLOW;
 	if (a->flags & O_PATH)
-		a->flags = O_PATH;
+		a->flags = O_RDONLY; /* the kernel takes no notice of the others */
 	/* O_TMPFILE has no name: the folder is what matters, and it must take writes. */
 	if ((a->flags & O_TMPFILE) == O_TMPFILE)
 		a->uses[0].use = NAME_CHANGES;
 	else if (a->flags & O_CREAT)
 		a->uses[0].use = a->flags & O_EXCL ? NAME_MADE : NAME_OPENED;
-	else if (a->flags & (O_ACCMODE | O_TRUNC))
+	else if (a->flags & (WRITES | O_TRUNC))
 		a->uses[0].use = NAME_CHANGES;
 	else
 		a->uses[0].use = NAME_USED;
-	if (a->flags & O_CREAT && !(a->flags & O_PATH))
+	if (a->flags & O_CREAT)
 		a->op = "create";
 }
 
@@ -105,7 +108,7 @@ void attempt_read(pid_t pid, const struct seccomp_data *data, struct attempt *a)
 
 static unsigned open_profile(unsigned flags)
 {
-	unsigned mode = flags & O_ACCMODE, what = 0;
+	unsigned mode = flags & WRITES, what = 0;
 
 	if (mode == O_RDONLY || mode == O_RDWR)
 		what |= PROFILE_READ;
