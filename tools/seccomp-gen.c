@@ -288,6 +288,12 @@ static void watch(scmp_filter_ctx ctx, unsigned audience)
 		}
 	if (audience == PROFILED) /* a datagram to somebody: the address is no null pointer */
 		refuse(ctx, CALL(sendto), EPERM, 1, &SCMP_A4(SCMP_CMP_NE, 0));
+	/* The kernel refuses a second listener while ours is there. Should it go before the
+	 * command does (somebody killed the supervisor), the command's own would be asked
+	 * first, and could let pass what we refuse. */
+	refuse(ctx, CALL(seccomp), EBUSY, 1,
+	       &SCMP_A1(SCMP_CMP_MASKED_EQ, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			SECCOMP_FILTER_FLAG_NEW_LISTENER));
 }
 
 /* -- The prologue ------------------------------------------------------ */
