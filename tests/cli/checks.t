@@ -17,8 +17,8 @@ LIST = os.environ.get("CHECKS", "../shared/boundary-checks.tsv")
 NOT_TESTED = "tests/live/NOT-TESTED.md"
 CATEGORIES = {"filesystem-read", "filesystem-write", "policy-tampering", "process", "network",
               "kernel-surface", "resources", "information", "lifecycle", "config", "method",
-              "staged-writes"}
-ID = r"(?<![A-Za-z0-9])(?:ME|FR|FW|PT|PR|NW|KS|RS|IN|CF|LC|SW)[0-9]{2}(?![A-Za-z0-9])"
+              "staged-writes", "history-store"}
+ID = r"(?<![A-Za-z0-9])(?:ME|FR|FW|PT|PR|NW|KS|RS|IN|CF|LC|SW|HS)[0-9]{2}(?![A-Za-z0-9])"
 # A refusal is worth what its twin proves. The others are about what works, ends or is said.
 REFUSALS = ("FR", "FW", "PT", "NW", "KS", "IN", "PR")
 HELPERS = {"attempt": "filesystem.t", "unreachable": "network.t"}  # with a twin of their own

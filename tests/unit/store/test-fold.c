@@ -229,7 +229,7 @@ static void test_hostile_text(void)
 	end();
 }
 
-/* The clock goes back. */
+/* The clock goes back: HS11. */
 static struct store *begin_queries(void)
 {
 	begin();
