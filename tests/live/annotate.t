@@ -221,6 +221,10 @@ def case_folder(p):
     r, doc = annotate(p)
     refused(p, doc, 'annotators', 'others can write')
     (p.base / 'config/pale').chmod(0o755)
+    (p.base / 'config').chmod(0o777)
+    r, doc = annotate(p)
+    refused(p, doc, 'annotators', 'a folder above')
+    (p.base / 'config').chmod(0o755)
     real = p.base / 'elsewhere'
     os.rename(folder(p), real)
     os.symlink(real, folder(p))
