@@ -7,6 +7,7 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@
 #include "warden/step.h"
 
 /* Calls in one turn: others wait for the supervisor, too. */
-enum { BATCH = 64, TABLE_MAX = 1 << 20 };
+enum { BATCH = 64, ANSWERS_MAX = 8, TABLE_MAX = 1 << 20 };
 
 void observer_init(struct observer *o, const struct plan *plan, struct violations *found,
 		   struct profile *profile)
@@ -269,16 +270,25 @@ static void note_refusal(struct observer *o, const struct seccomp_data *data,
 
 /* -- The listener --------------------------------------------------------- */
 
-/* False when its caller is gone, and with it what was read of its memory. */
-static bool answer(const struct observer *o, uint64_t id, int error)
+/* False when its caller is gone, and with it what was read of its memory. A call that
+ * cannot be answered would wait for good: its caller is ended. */
+static bool answer(const struct observer *o, const struct seccomp_notif *notice, int error)
 {
 	struct seccomp_notif_resp response = {
-		.id = id,
+		.id = notice->id,
 		.error = error,
 		.flags = error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE,
 	};
 
-	return ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
+	for (int i = 0; i < ANSWERS_MAX; i++) {
+		if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0)
+			return true;
+		if (errno == ENOENT)
+			return false;
+	}
+	if (notice->pid > 0)
+		(void)kill((pid_t)notice->pid, SIGKILL);
+	return false;
 }
 
 /* False when nothing waits. */
@@ -299,7 +309,7 @@ static bool serve_one(struct observer *o)
 	attempt_read((pid_t)notice.pid, &notice.data, &attempt);
 	/* Once answered it may end, and its root with it. */
 	here = enter_scene(o, attempt.pid);
-	if (!answer(o, notice.id, error))
+	if (!answer(o, &notice, error))
 		return true;
 	if (o->profile)
 		note_uses(o, &attempt);
