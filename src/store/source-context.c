@@ -151,7 +151,8 @@ static bool put_ref(const struct search *search, const struct source_ref *ref)
 	fd = open_source(search, relative);
 	if (fd < 0 || fd_read_all(fd, FILE_MAX_BYTES, &text) < 0 || !has_line(&text, ref->line))
 		return false;
-	shown = search->spec && !memchr(str_text(&text), '\0', text.len) && !holds_secrets(relative);
+	shown = search->spec && !memchr(str_text(&text), '\0', text.len) &&
+		!holds_secrets(relative);
 	json_begin_object(search->json, NULL);
 	json_add_string(search->json, "path", relative);
 	json_add_uint(search->json, "line", ref->line);
