@@ -13,9 +13,9 @@ static void begin(void *data, int listener)
 	observer_begin(data, listener);
 }
 
-static void serve(void *data)
+static bool serve(void *data)
 {
-	observer_serve(data);
+	return observer_serve(data);
 }
 
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,

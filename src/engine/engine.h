@@ -6,6 +6,7 @@
  * passes signals on, ends the run on time, and takes the warden's report.
  */
 #pragma once
+#include <stdbool.h>
 
 struct err;
 struct plan;
@@ -17,8 +18,8 @@ struct stdio;
 struct watcher {
 	/* LISTENER stays the engine's, and is open until the run has ended. */
 	void (*begin)(void *data, int listener);
-	/* A call waits, or did: answer a few. Never waits itself. */
-	void (*serve)(void *data);
+	/* A call waits, or did: answer a few. Never waits itself. False: it cannot. */
+	bool (*serve)(void *data);
 	void *data;
 };
 

@@ -266,10 +266,11 @@ static void on_listener(void *data, short revents)
 {
 	struct supervisor *s = data;
 
+	if (revents & POLLIN && s->watcher->serve(s->watcher->data))
+		return;
 	if (revents & POLLIN)
-		s->watcher->serve(s->watcher->data);
-	else
-		loop_remove(&s->loop, s->listener); /* nobody is left who could call */
+		kill_run(s);                /* its calls would wait for ever */
+	loop_remove(&s->loop, s->listener); /* nobody is left who could call */
 }
 
 static void take_listener(struct supervisor *s, int listener)

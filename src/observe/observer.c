@@ -28,7 +28,7 @@
 #include "warden/step.h"
 
 /* Calls in one turn: others wait for the supervisor, too. */
-enum { BATCH = 64, TABLE_MAX = 1 << 20 };
+enum { BATCH = 64, TABLE_MAX = 1 << 20, TRIES = 3 };
 
 void observer_init(struct observer *o, const struct plan *plan, struct violations *found,
 		   struct profile *profile)
@@ -39,6 +39,7 @@ void observer_init(struct observer *o, const struct plan *plan, struct violation
 			       .variant = step_seccomp(op),
 			       .nested = op->flags & OP_NESTED,
 			       .listener = -1,
+			       .mounts = -1,
 			       .found = found,
 			       .profile = profile};
 }
@@ -76,6 +77,10 @@ static bool enter_scene(struct observer *o, pid_t pid)
 	if (o->scene.root < 0) {
 		snprintf(path, sizeof(path), "/proc/%d/root", pid);
 		o->scene.root = fd_open(path, O_PATH | O_DIRECTORY);
+		/* The last attempt is looked at when the run may be over. */
+		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+		if (o->scene.root >= 0)
+			o->mounts = fd_open(path, O_RDONLY);
 		return o->scene.root >= 0;
 	}
 	if (!o->nested)
@@ -270,7 +275,7 @@ static void note_refusal(struct observer *o, const struct seccomp_data *data,
 /* -- The listener --------------------------------------------------------- */
 
 /* False when its caller is gone, and with it what was read of its memory. */
-static bool answer(const struct observer *o, uint64_t id, int error)
+static bool answer(struct observer *o, uint64_t id, int error)
 {
 	struct seccomp_notif_resp response = {
 		.id = id,
@@ -278,7 +283,12 @@ static bool answer(const struct observer *o, uint64_t id, int error)
 		.flags = error ? 0 : SECCOMP_USER_NOTIF_FLAG_CONTINUE,
 	};
 
-	return ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
+	while (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0) {
+		if (errno == ENOENT || o->failed++ >= TRIES)
+			return false;
+	}
+	o->failed = 0;
+	return true;
 }
 
 /* False when nothing waits. */
@@ -293,8 +303,10 @@ static bool serve_one(struct observer *o)
 	/* To receive would wait. */
 	if (poll(&fd, 1, 0) != 1 || !(fd.revents & POLLIN))
 		return false;
-	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) < 0)
-		return errno == ENOENT || errno == EINTR; /* its caller was killed */
+	if (ioctl(o->listener, SECCOMP_IOCTL_NOTIF_RECV, &notice) < 0) {
+		o->failed += errno != ENOENT; /* that one's caller was killed */
+		return o->failed <= TRIES;
+	}
 	error = seccomp_answer(o->variant, &notice.data);
 	attempt_read((pid_t)notice.pid, &notice.data, &attempt);
 	/* Once answered it may end, and its root with it. */
@@ -312,10 +324,11 @@ static bool serve_one(struct observer *o)
 	return true;
 }
 
-void observer_serve(struct observer *o)
+bool observer_serve(struct observer *o)
 {
 	for (int i = 0; i < BATCH && serve_one(o); i++)
 		;
+	return o->failed <= TRIES;
 }
 
 /* -- The end -------------------------------------------------------------- */
@@ -377,4 +390,5 @@ void observer_finish(struct observer *o)
 		note_program(o);
 	violations_release(&o->missing);
 	o->scene.root = fd_close(o->scene.root);
+	o->mounts = fd_close(o->mounts);
 }

@@ -22,7 +22,9 @@ struct observer {
 	struct scene scene;
 	unsigned variant; /* SECCOMP_..., whose answers are given */
 	bool nested;      /* a task may have another root */
+	unsigned failed;  /* how often in a row the listener did */
 	int listener;     /* borrowed; -1: none came */
+	int mounts;       /* the sandbox's: as long as it is open they stay; -1 */
 	uint64_t begin_ns;
 	struct violations *found;
 	struct violations missing; /* hidden, if the host has them: known at the end */
@@ -36,7 +38,7 @@ void observer_init(struct observer *o, const struct plan *plan, struct violation
 		   struct profile *profile);
 /* Its command is about to begin. */
 void observer_begin(struct observer *o, int listener);
-/* Answer what waits, but return soon. */
-void observer_serve(struct observer *o);
+/* Answer what waits, but return soon. False: the listener fails, again and again. */
+bool observer_serve(struct observer *o);
 /* The run has ended. */
 void observer_finish(struct observer *o);

@@ -26,7 +26,7 @@ CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmoun
          'setresuid setresgid setgroups openat2 openat open mkdirat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
          'setsid clone landlock_create_ruleset landlock_add_rule landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
-         'readlink readlinkat rt_sigaction rt_sigprocmask poll').split()
+         'readlink readlinkat rt_sigaction rt_sigprocmask poll seccomp process_vm_readv').split()
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
@@ -83,12 +83,14 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'clone3\(\{flags=CLONE_PIDFD, ', 'a plain child can be made by clone as well'),
     (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"', 'what cannot be looked at is hidden, or protected, as if it were there'),
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
+    (r'poll\(\[\{fd=\d+, events=POLLIN\}, ', 'the supervisor looks again at once'),
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
     (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
     (r'stat\("/usr/bin/bwrap"', 'there may be another one in /bin'),
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
+    (r'ioctl\(\d+, SECCOMP_IOCTL_NOTIF_(RECV|SEND)', 'it is asked, or answered, once more'),
     (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
     (r'openat\(\d+, "(spool|living)"|newfstatat\(\d+, "spool"|write\(\d+, "\\nP1 |fcntl\(\d+, F_OFD_SETLK|flock\(\d+, LOCK_SH\|LOCK_NB|'
      r'prlimit64\(0, RLIMIT_FSIZE, NULL|open(at)?\((AT_FDCWD, )?"[^"]*/state/pale/[^"/]*", O_RDONLY', 'a run that cannot be remembered runs all the same, and says so'),
