@@ -269,7 +269,7 @@ static void on_listener(void *data, short revents)
 	if (revents & POLLIN && s->watcher->serve(s->watcher->data))
 		return;
 	if (revents & POLLIN)
-		kill_run(s); /* its calls would wait for ever */
+		kill_run(s);                /* its calls would wait for ever */
 	loop_remove(&s->loop, s->listener); /* nobody is left who could call */
 }
 
