@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/json-read.h"
+#include "base/spawn.h"
 #include "base/sys.h"
 
 #define MS 1000000ull
@@ -96,19 +96,6 @@ static void ends_release(struct ends *ends)
 	fd_close(ends->write);
 }
 
-/* Out of the way of the numbers that the child arranges. */
-static int move_high(int *fd)
-{
-	int high = *fd >= FIRST_FREE_FD ? *fd : fcntl(*fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-
-	if (high < 0)
-		return -errno;
-	if (high != *fd)
-		fd_close(*fd);
-	*fd = high;
-	return 0;
-}
-
 static int ends_open(struct ends *ends)
 {
 	int pair[2], r;
@@ -121,68 +108,29 @@ static int ends_open(struct ends *ends)
 		return -errno;
 	ends->read = pair[0];
 	ends->write = pair[1];
-	r = move_high(&ends->result);
+	r = fd_lift(&ends->result, FIRST_FREE_FD);
 	if (r == 0)
-		r = move_high(&ends->write);
+		r = fd_lift(&ends->write, FIRST_FREE_FD);
 	if (r == 0 && fcntl(ends->read, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	return r;
 }
 
-static int add_actions(posix_spawn_file_actions_t *actions, const struct ends *ends)
-{
-	int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, ends->write, 1);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, ends->write, 2);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(actions, ends->result, RESULT_FD);
-	return r;
-}
-
 /* A group of its own: Ctrl-C is for us, and we pass it on in our own way. */
-static int set_attributes(posix_spawnattr_t *attr)
+static int start(const struct ends *ends, const char *program, char *const *argv, pid_t *ret_pid)
 {
-	sigset_t none, defaults;
-	int r;
+	const int fds[FIRST_FREE_FD] = {-1, ends->write, ends->write, ends->result};
+	sigset_t defaults;
 
-	sigemptyset(&none);
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
-	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						   POSIX_SPAWN_SETSIGDEF);
-	if (r == 0)
-		r = posix_spawnattr_setpgroup(attr, 0);
-	if (r == 0)
-		r = posix_spawnattr_setsigmask(attr, &none);
-	if (r == 0)
-		r = posix_spawnattr_setsigdefault(attr, &defaults);
-	return r;
-}
-
-static int spawn(const struct ends *ends, const char *program, char *const *argv, pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r != 0)
-		return -r;
-	r = posix_spawnattr_init(&attr);
-	if (r != 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
-	}
-	r = add_actions(&actions, ends);
-	if (r == 0)
-		r = set_attributes(&attr);
-	if (r == 0)
-		r = posix_spawn(ret_pid, program, &actions, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	return spawn_start(&(struct spawn){.program = program,
+					   .argv = argv,
+					   .fds = fds,
+					   .fds_len = array_len(fds),
+					   .own_group = true,
+					   .defaults = &defaults},
+			   ret_pid);
 }
 
 int check_child_start(struct check_child *child, const char *program, const char *workspace,
@@ -195,7 +143,7 @@ int check_child_start(struct check_child *child, const char *program, const char
 	int r = option ? ends_open(&ends) : -ENOMEM;
 
 	if (r == 0)
-		r = spawn(&ends, program, argv, &pid);
+		r = start(&ends, program, argv, &pid);
 	if (r < 0)
 		return err_sys(err, r, "start %s", program);
 	child->job.pid = pid;

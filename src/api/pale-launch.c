@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/spawn.h"
 #include "base/json-read.h"
 #include "base/sys.h"
 #include "policy/spec-text.h"
@@ -28,21 +28,6 @@ enum {
 	END_MS = 5000, /* for an orderly end, before insisting */
 	P_PIDFD_ = 3,
 };
-
-/* Beyond the numbers that the child arranges. Takes FD over. */
-static int move_high(int *fd)
-{
-	int high;
-
-	if (*fd >= FIRST_FREE_FD)
-		return 0;
-	high = fcntl(*fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-	if (high < 0)
-		return -errno;
-	fd_close(*fd);
-	*fd = high;
-	return 0;
-}
 
 /* Sealed: what was checked is what will be read. */
 static int text_fd(const struct str *text, int *ret_fd)
@@ -59,7 +44,7 @@ static int text_fd(const struct str *text, int *ret_fd)
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		r = -errno;
 	if (r == 0)
-		r = move_high(&fd);
+		r = fd_lift(&fd, FIRST_FREE_FD);
 	if (r == 0)
 		*ret_fd = take_fd(fd);
 	return r;
@@ -97,52 +82,21 @@ static int passed_init(struct passed *passed, const struct str *text, const int 
 		return err_sys(err, -errno, "socketpair");
 	passed->lifeline = pair[0];
 	passed->fds[RESULT_FD] = pair[1];
-	r = move_high(&passed->fds[RESULT_FD]);
+	r = fd_lift(&passed->fds[RESULT_FD], FIRST_FREE_FD);
 	return r < 0 ? err_sys(err, r, "descriptor") : 0;
 }
 
-static int add_actions(posix_spawn_file_actions_t *actions, const struct passed *passed,
-		       const char *cwd)
-{
-	int r = 0;
-
-	for (int i = 0; i < FIRST_FREE_FD && r == 0; i++)
-		r = passed->fds[i] < 0
-			    ? posix_spawn_file_actions_addopen(actions, i, "/dev/null", O_RDWR, 0)
-			    : posix_spawn_file_actions_adddup2(actions, passed->fds[i], i);
-	if (r == 0 && cwd)
-		r = posix_spawn_file_actions_addchdir_np(actions, cwd);
-	return -r;
-}
-
-/* posix_spawn() shares our memory until the exec, whatever its size. The mask is
- * emptied: threads of servers block signals that the command needs. */
-static int spawn(const struct passed *passed, const char *program, const char *cwd,
+/* The mask is emptied: threads of servers block signals that the command needs. */
+static int start(const struct passed *passed, const char *program, const char *cwd,
 		 char *const *argv, char *const *env, pid_t *ret_pid)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int r = -posix_spawn_file_actions_init(&actions);
-
-	if (r < 0)
-		return r;
-	r = -posix_spawnattr_init(&attr);
-	if (r < 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return r;
-	}
-	sigemptyset(&none);
-	r = add_actions(&actions, passed, cwd);
-	if (r == 0)
-		r = -posix_spawnattr_setsigmask(&attr, &none);
-	if (r == 0)
-		r = -posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (r == 0)
-		r = -posix_spawn(ret_pid, program, &actions, &attr, argv, env);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
+	return spawn_start(&(struct spawn){.program = program,
+					   .argv = argv,
+					   .env = env,
+					   .cwd = cwd,
+					   .fds = passed->fds,
+					   .fds_len = array_len(passed->fds)},
+			   ret_pid);
 }
 
 static int explain_spawn(const char *program, const char *cwd, int r, struct err *err)
@@ -215,7 +169,7 @@ int launch(const struct pale_context *context, const struct spec *spec,
 	r = passed_init(&passed, &text, request->fds, err);
 	if (r < 0)
 		return r;
-	r = spawn(&passed, context->program, request->cwd, argv.items, env, &pid);
+	r = start(&passed, context->program, request->cwd, argv.items, env, &pid);
 	if (r < 0)
 		return explain_spawn(context->program, request->cwd, r, err);
 	ret->pid = pid;

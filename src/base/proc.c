@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -17,9 +16,11 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/spawn.h"
 #include "base/str.h"
 #include "base/sys.h"
 
+enum { FIRST_FREE_FD = STDERR_FILENO + 1 };
 #define PIPE_MAX (1024 * 1024) /* as far as fs.pipe-max-size goes by default */
 
 /* Our ends; -1 where /dev/null stands in. */
@@ -36,21 +37,6 @@ static void pipes_release(struct pipes *io)
 	io->read = fd_close(io->read);
 }
 
-/* Out of the way of 0, 1 and 2, which the child rearranges. */
-static int move_high(int *fd)
-{
-	int high;
-
-	if (*fd > STDERR_FILENO)
-		return 0;
-	high = fcntl(*fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (high < 0)
-		return -errno;
-	fd_close(*fd);
-	*fd = high;
-	return 0;
-}
-
 /* A file and not a pipe: no deadlock, and no SIGPIPE from a child that does
  * not read. */
 static int open_input(const char *text, int *ret_fd)
@@ -64,7 +50,7 @@ static int open_input(const char *text, int *ret_fd)
 	if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
 		r = -errno;
 	if (r == 0)
-		r = move_high(&fd);
+		r = fd_lift(&fd, FIRST_FREE_FD);
 	if (r < 0)
 		return r;
 	*ret_fd = take_fd(fd);
@@ -79,69 +65,30 @@ static int open_output(struct pipes *io)
 		return -errno;
 	io->read = fds[0];
 	io->output = fds[1];
-	r = move_high(&io->read);
+	r = fd_lift(&io->read, FIRST_FREE_FD);
 	if (r == 0)
-		r = move_high(&io->output);
+		r = fd_lift(&io->output, FIRST_FREE_FD);
 	if (r == 0 && fcntl(io->read, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	return r;
 }
 
-static int add_fd(posix_spawn_file_actions_t *actions, int fd, int target, int flags)
-{
-	if (fd >= 0)
-		return -posix_spawn_file_actions_adddup2(actions, fd, target);
-	return -posix_spawn_file_actions_addopen(actions, target, "/dev/null", flags, 0);
-}
-
-static int set_attributes(posix_spawnattr_t *attr)
-{
-	sigset_t none, all;
-	int r;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-						   POSIX_SPAWN_SETSIGDEF);
-	if (r == 0)
-		r = posix_spawnattr_setpgroup(attr, 0);
-	if (r == 0)
-		r = posix_spawnattr_setsigmask(attr, &none);
-	if (r == 0)
-		r = posix_spawnattr_setsigdefault(attr, &all);
-	return -r;
-}
-
-static int spawn(const struct child *child, const struct pipes *io, pid_t *ret_pid)
+static int start(const struct child *child, const struct pipes *io, pid_t *ret_pid)
 {
 	static char *const empty[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r;
+	const int fds[] = {io->input, io->output, -1};
+	sigset_t all;
 
-	r = -posix_spawn_file_actions_init(&actions);
-	if (r < 0)
-		return r;
-	r = -posix_spawnattr_init(&attr);
-	if (r < 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return r;
-	}
-	r = add_fd(&actions, io->input, STDIN_FILENO, O_RDONLY);
-	if (r == 0)
-		r = add_fd(&actions, io->output, STDOUT_FILENO, O_WRONLY);
-	if (r == 0)
-		r = add_fd(&actions, -1, STDERR_FILENO, O_WRONLY);
-	if (r == 0 && child->cwd)
-		r = -posix_spawn_file_actions_addchdir_np(&actions, child->cwd);
-	if (r == 0)
-		r = set_attributes(&attr);
-	if (r == 0)
-		r = -posix_spawn(ret_pid, child->path, &actions, &attr, child->argv,
-				 child->envp ? child->envp : empty);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return r;
+	sigfillset(&all);
+	return spawn_start(&(struct spawn){.program = child->path,
+					   .argv = child->argv,
+					   .env = child->envp ? child->envp : empty,
+					   .cwd = child->cwd,
+					   .fds = fds,
+					   .fds_len = array_len(fds),
+					   .own_group = true,
+					   .defaults = &all},
+			   ret_pid);
 }
 
 /* Take what is there, up to LIMIT bytes in OUT; the rest is dropped. Bounded by
@@ -256,7 +203,7 @@ int child_run(struct child *child, struct str *ret_output, struct err *err)
 	if (r == 0 && wanted)
 		r = open_output(&io);
 	if (r == 0)
-		r = spawn(child, &io, &pid);
+		r = start(child, &io, &pid);
 	if (r < 0)
 		return err_sys(err, r, "run %s", child->path);
 	io.output = fd_close(io.output);

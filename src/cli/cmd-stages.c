@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/deed.h"
+#include "cli/history-verb.h"
 #include "cli/stage-verb.h"
 #include "view/table.h"
 
@@ -93,28 +94,14 @@ static int put_users(const struct staged *staged, struct str *out)
 	return r;
 }
 
-static void put_size(char text[32], uint64_t bytes)
-{
-	static const char units[] = "BKMGT";
-	double size = (double)bytes;
-	size_t unit = 0;
-
-	while (size >= 1024 && unit + 2 < sizeof(units)) {
-		size /= 1024;
-		unit++;
-	}
-	snprintf(text, 32, unit && size < 10 ? "%.1f%c" : "%.0f%c", size, units[unit]);
-}
-
 static int add_row(struct table *table, const struct stage_row *row)
 {
 	_cleanup_(str_release) struct str age = {0};
 	_cleanup_(str_release) struct str users = {0};
-	char count[32], size[32];
+	char count[32], size[TIME_TEXT_MAX];
 	int r = table_add(table, row->name);
 
 	snprintf(count, sizeof(count), "%zu", row->count);
-	put_size(size, row->size);
 	if (r == 0)
 		r = row->staged.stage ? put_age(&age, row->staged.stage->created) : 0;
 	if (r == 0)
@@ -122,7 +109,7 @@ static int add_row(struct table *table, const struct stage_row *row)
 	if (r == 0)
 		r = table_add(table, *row->err.message ? "broken" : count);
 	if (r == 0)
-		r = table_add(table, size);
+		r = table_add(table, bytes_format(row->size, size));
 	if (r == 0)
 		r = table_add(table, age.len ? str_text(&age) : NULL);
 	return r < 0 ? r : table_add(table, users.len ? str_text(&users) : NULL);

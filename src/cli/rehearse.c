@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/spawn.h"
 #include "base/path.h"
 #include "policy/spec-text.h"
 
@@ -147,9 +147,8 @@ static int keep_high(int fd, int *ret)
 {
 	if (fd < 0)
 		return -errno;
-	*ret = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE_FD);
-	fd_close(fd);
-	return *ret < 0 ? -errno : 0;
+	*ret = fd;
+	return fd_lift(ret, FIRST_FREE_FD);
 }
 
 static int fds_open(struct fds *fds, const struct str *spec, bool profile, const sigset_t *ours,
@@ -181,32 +180,15 @@ static int fds_open(struct fds *fds, const struct str *spec, bool profile, const
 	return r < 0 ? err_sys(err, r, "descriptors for pale run") : 0;
 }
 
-static int spawn(const char *program, char *const *argv, const struct fds *fds,
+static int start(const char *program, char *const *argv, const struct fds *fds,
 		 const sigset_t *mask, pid_t *ret_pid)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r != 0)
-		return -r;
-	r = posix_spawnattr_init(&attr);
-	if (r != 0) {
-		posix_spawn_file_actions_destroy(&actions);
-		return -r;
-	}
-	for (int i = 0; i < FIRST_FREE_FD && r == 0; i++)
-		if (fds->passed[i] >= 0)
-			r = posix_spawn_file_actions_adddup2(&actions, fds->passed[i], i);
-	if (r == 0)
-		r = posix_spawnattr_setsigmask(&attr, mask);
-	if (r == 0)
-		r = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (r == 0)
-		r = posix_spawn(ret_pid, program, &actions, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	return spawn_start(&(struct spawn){.program = program,
+					   .argv = argv,
+					   .fds = fds->passed,
+					   .fds_len = array_len(fds->passed),
+					   .mask = mask},
+			   ret_pid);
 }
 
 static int make_argv(const struct rehearsal *rehearsal, const char *program, const char *stage,
@@ -304,7 +286,7 @@ static int run(const struct rehearsal *rehearsal, const char *stage, struct fds 
 		return r;
 	if (make_argv(rehearsal, program, stage, &argv) < 0)
 		return err_oom(err);
-	r = spawn(program, argv.items, fds, mask, &pid);
+	r = start(program, argv.items, fds, mask, &pid);
 	if (r < 0)
 		return err_sys(err, r, "start %s", program);
 	fds->passed[RESULT_FD] = fd_close(fds->passed[RESULT_FD]);
