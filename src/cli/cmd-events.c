@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/json-read.h"
 #include "cli/commands.h"
 #include "cli/history-verb.h"
 #include "store/annotate.h"
@@ -53,25 +54,40 @@ static int follow_json(struct store *store, const struct store_event *events, si
 	return emit(&out);
 }
 
+/* The path, the address or the stage that EVENT is about: a new string, or NULL. */
+static char *subject(const struct store_event *event)
+{
+	struct json_slice data, value;
+
+	if (!event->data || !json_slice_init(&data, event->data, strlen(event->data)))
+		return NULL;
+	return json_get(data, "target", &value) || json_get(data, "path", &value) ||
+			       json_get(data, "stage", &value)
+		       ? json_get_string(value)
+		       : NULL;
+}
+
 static int print_text(struct store *store, const struct store_event *events, size_t len,
 		      bool heading)
 {
 	static const char *const heads[] = {"TIME",      "KIND", "SEVERITY", "RUN",
-					    "DIMENSION", "CODE", NULL};
+					    "DIMENSION", "CODE", "WHAT",     NULL};
 	_cleanup_(table_release) struct table table = {.heads = heading ? heads : NULL,
-						       .columns = 6};
+						       .columns = 7};
 	_cleanup_(str_release) struct str out = {0};
 	int r = 0;
 
 	table_fit(&table);
 	for (size_t i = 0; i < len && r == 0; i++) {
+		_cleanup_(freep) char *what = subject(&events[i]);
 		char time[TIME_TEXT_MAX];
 		const char *cells[] = {time_format(events[i].time_ms, time),
 				       events[i].kind,
 				       events[i].severity,
 				       events[i].run,
 				       events[i].dimension,
-				       events[i].code};
+				       events[i].code,
+				       what};
 
 		for (size_t k = 0; k < array_len(cells) && r == 0; k++)
 			r = table_add(&table, cells[k]);

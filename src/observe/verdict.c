@@ -33,8 +33,17 @@ static bool is_file(int fd)
 	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
-/* The mount of the plan that PATH is in, or at. */
-static const struct op *find_mount(const struct plan *plan, const char *path)
+/* The last one of two at the same place; one that makes its place read-only shows the same
+ * files as before. */
+static bool is_nearer(const struct op *op, const struct op *nearest, bool shown)
+{
+	if (shown && op->kind == OP_READONLY)
+		return false;
+	return !nearest || strlen(op->dst) >= strlen(nearest->dst);
+}
+
+/* The mount of the plan that PATH is in, or at; SHOWN: the one whose files are seen there. */
+static const struct op *find_mount(const struct plan *plan, const char *path, bool shown)
 {
 	const struct op *nearest = NULL;
 
@@ -44,7 +53,7 @@ static const struct op *find_mount(const struct plan *plan, const char *path)
 		if (op->kind >= OP_PIVOT || op->kind == OP_AUX || op->kind == OP_SYMLINK ||
 		    op->kind == OP_NOTE || !op->dst || !path_covers(op->dst, path))
 			continue;
-		if (!nearest || strlen(op->dst) >= strlen(nearest->dst))
+		if (is_nearer(op, nearest, shown))
 			nearest = op;
 	}
 	return nearest;
@@ -53,7 +62,7 @@ static const struct op *find_mount(const struct plan *plan, const char *path)
 /* A read-only part, or a pin: it can be neither removed nor replaced. */
 static bool is_mounted_over(const struct plan *plan, const char *path)
 {
-	const struct op *op = find_mount(plan, path);
+	const struct op *op = find_mount(plan, path, false);
 
 	return op && str_eq(op->dst, path);
 }
@@ -159,7 +168,7 @@ enum verdict_kind scene_judge(const struct scene *scene, const char *path, enum 
 
 	if (use == NAME_USED || scene->root < 0 || path[0] != '/' || is_elsewhere(path))
 		return VERDICT_FINE;
-	hidden = find_mount(scene->plan, path);
+	hidden = find_mount(scene->plan, path, false);
 	if (hidden && hidden->kind == OP_HIDE)
 		return VERDICT_HIDDEN;
 	fd = path_open_in_root(scene->root, path, O_PATH | (itself ? O_NOFOLLOW : 0), 0);
@@ -179,7 +188,7 @@ bool scene_has(const struct scene *scene, const char *path)
 
 bool plan_is_private_at(const struct plan *plan, const char *path)
 {
-	const struct op *op = find_mount(plan, path);
+	const struct op *op = find_mount(plan, path, true);
 
 	return op && (op->kind == OP_ROOT || op->kind == OP_TMPFS || op->kind == OP_PRIVATE ||
 		      op->kind == OP_HIDE);

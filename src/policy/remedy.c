@@ -281,9 +281,21 @@ static bool is_protected(const char *workspace, const char *path)
 	       protected_is_named(path + len + 1);
 }
 
+/* Why no rule of ours opens PATH, which no cache could stand for; or NULL. */
+static const char *is_too_much(const struct attempt *a, const char *path)
+{
+	const char *why = NULL;
+
+	if (a->spec->workspace && path_covers(a->spec->workspace, path))
+		return NULL;
+	if (!path_is_sensitive(path, a->user, &why) && !is_read(a->op) && path_is_shared(path))
+		why = "it belongs to every user of this machine";
+	return why;
+}
+
 static int find_file(const struct attempt *a)
 {
-	bool read = is_read(a->op), inside;
+	bool read = is_read(a->op);
 	struct rule_set open = read ? rules_readable(a->spec) : rules_writable(a->spec);
 	struct rule_set caches = rules_caches(a->spec);
 	_cleanup_(freep) char *path = NULL, *cache = NULL, *rule = NULL;
@@ -305,11 +317,9 @@ static int find_file(const struct attempt *a)
 		return open_path(a, DIM_CACHES, cache, "",
 				 " would be a private folder of this project, kept between runs; "
 				 "nothing of yours is exposed");
-	inside = a->spec->workspace && path_covers(a->spec->workspace, path);
-	if (!inside && path_is_sensitive(path, a->user, &a->remedy->why))
+	a->remedy->why = is_too_much(a, path);
+	if (a->remedy->why)
 		return 0;
-	if (!read && !inside && path_is_shared(path))
-		return never(a, "it belongs to every user of this machine");
 	rule = read ? strdup(path) : least(a->op, path);
 	if (!rule)
 		return never(a, "the folder that it would be in does not exist");

@@ -168,10 +168,32 @@ bool path_is_shared(const char *path)
 	return false;
 }
 
+/* Where DIR really is: a rule names that place. NULL: not known, or no memory. */
+static char *real_place(const char *dir)
+{
+	char *real = NULL;
+
+	return dir && path_resolve(dir, &real) == 0 ? real : NULL;
+}
+
+/* A home may be behind a link. */
+static const char *reason_of_real(const char *path, const struct user *user)
+{
+	_cleanup_(freep) char *home = real_place(user->home), *pw_home = real_place(user->pw_home);
+	_cleanup_(freep) char *config = real_place(user->config_dir);
+	_cleanup_(freep) char *state = real_place(user->state_dir);
+	const struct user real = {
+		.home = home, .pw_home = pw_home, .config_dir = config, .state_dir = state};
+
+	return reason(path, &real);
+}
+
 bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why)
 {
 	const char *why = reason(path, user);
 
+	if (!why)
+		why = reason_of_real(path, user);
 	if (why && ret_why)
 		*ret_why = why;
 	return why != NULL;

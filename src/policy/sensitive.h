@@ -12,7 +12,7 @@
 
 struct user;
 
-/* PATH: absolute and normalized; lexical, so the caller resolves links first. *ret_why
+/* PATH: absolute, normalized and without links; those of the user are looked at. *ret_why
  * (may be NULL): the reason, as the end of "not opened: …"; static. What lies in the
  * workspace is visible to its commands anyway: ask about paths outside of it. */
 bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why);

@@ -217,11 +217,12 @@ void relaxed_restore(struct relaxed *relaxed, int dirfd)
 		_cleanup_(fd_closep) int fd = path_open_nolink(dirfd, path, O_PATH | O_NOFOLLOW, 0);
 		struct stat st;
 
-		if (fd < 0 && fd != -ENOENT && fd != -ENOTDIR &&
-		    fd != -ELOOP) /* a disk may answer again */
+		/* A disk may answer again. */
+		if (fd < 0 && !is_absent(fd))
 			fd = path_open_nolink(dirfd, path, O_PATH | O_NOFOLLOW, 0);
 		/* Gone or another by now: there is nothing to be given back. */
-		if (fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == item->ino)
+		if (fd >= 0 && (fstat(fd, &st) == 0 || fstat(fd, &st) == 0) &&
+		    st.st_ino == item->ino && fd_chmod(fd, item->mode) < 0)
 			fd_chmod(fd, item->mode);
 		free(item->path);
 	}

@@ -150,6 +150,26 @@ static int list(struct annotators *all, int fd, const char *path, const struct u
 	return r;
 }
 
+/* Who can write a folder above can put another in the place of all that is below; where it
+ * is sticky, only of what is his own. */
+static const char *distrust_above(const char *path, const struct user *user)
+{
+	_cleanup_(freep) char *dir = strdup(path);
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	struct stat st;
+
+	for (; slash; slash = strrchr(dir, '/')) {
+		*slash = '\0';
+		if (stat(*dir ? dir : "/", &st) < 0)
+			return "a folder above it cannot be looked at";
+		if (st.st_mode & S_ISVTX)
+			st.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
+		if (suspicion(&st, user))
+			return "others can write a folder above it";
+	}
+	return dir ? NULL : "no memory";
+}
+
 /* The folder: a descriptor, -ENOENT when there is none, or -EPERM with *ret_why. */
 static int open_folder(const struct user *user, const struct workspace *workspace, char **ret_path,
 		       const char **ret_why)
@@ -177,7 +197,8 @@ static int open_folder(const struct user *user, const struct workspace *workspac
 		return -EPERM;
 	if (path_of_fd(dir, ret_path) < 0)
 		return -ENOENT;
-	return take_fd(dir);
+	*ret_why = distrust_above(*ret_path, user);
+	return *ret_why ? -EPERM : take_fd(dir);
 }
 
 int annotators_find(const struct user *user, const struct workspace *workspace,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,9 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/ignore.h"
+#include "config/workspace.h"
 #include "policy/rule-set.h"
+#include "policy/sensitive.h"
 #include "store/source-function.h"
 #include "store/source-refs.h"
 
@@ -79,6 +82,23 @@ static int open_source(const struct search *search, const char *relative)
 	return take_fd(fd);
 }
 
+/* What is quoted lasts longer than the output, and a command may print any name: the lines of
+ * such files stay where they are. */
+static bool holds_secrets(const char *relative)
+{
+	static const char *const names[] = {
+		"*.env",     "*.env.*",     "*.pem",     "*.key",        "*.p12",      "*.jks",
+		"*.tfstate", "*.tfstate.*", "*.tfvars*", "*credential*", "*password*", "*secret*",
+	};
+	static const struct user anybody = {0};
+	_cleanup_(freep) char *path = path_join("/workspace", relative);
+
+	for (size_t i = 0; i < array_len(names); i++)
+		if (fnmatch(names[i], path_basename(relative), FNM_CASEFOLD) == 0)
+			return true;
+	return !path || path_is_sensitive(path, &anybody, NULL);
+}
+
 static void put_source(const struct search *search, const struct source_ref *ref,
 		       const char *relative, const struct str *text)
 {
@@ -131,7 +151,8 @@ static bool put_ref(const struct search *search, const struct source_ref *ref)
 	fd = open_source(search, relative);
 	if (fd < 0 || fd_read_all(fd, FILE_MAX_BYTES, &text) < 0 || !has_line(&text, ref->line))
 		return false;
-	shown = search->spec && !memchr(str_text(&text), '\0', text.len);
+	shown = search->spec && !memchr(str_text(&text), '\0', text.len) &&
+		!holds_secrets(relative);
 	json_begin_object(search->json, NULL);
 	json_add_string(search->json, "path", relative);
 	json_add_uint(search->json, "line", ref->line);

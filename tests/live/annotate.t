@@ -221,6 +221,10 @@ def case_folder(p):
     r, doc = annotate(p)
     refused(p, doc, 'annotators', 'others can write')
     (p.base / 'config/pale').chmod(0o755)
+    (p.base / 'config').chmod(0o777)
+    r, doc = annotate(p)
+    refused(p, doc, 'annotators', 'a folder above')
+    (p.base / 'config').chmod(0o755)
     real = p.base / 'elsewhere'
     os.rename(folder(p), real)
     os.symlink(real, folder(p))
@@ -273,9 +277,13 @@ def case_source_context(p):
     p.write(p.ws / 'src/a.c', 'int helper(int x)\n{\n\treturn y;\n}\n')
     p.write(p.ws / 'private.key', 'CANARY-HIDDEN\n')
     p.write(p.ws / 'seen.cfg', 'CANARY-SEEN\n')
+    secrets = ('.docker/config.json', '.aws/cred.ini', 'Secrets.json', 'prod.env')
+    for name in secrets:
+        p.write(p.ws / name, 'CANARY-SECRET\n')
     line = 'for f in private.key seen.cfg; do echo "$f:1: error" >&2; done; '
     places = (f'{p.home}/.ssh/id_rsa', f'{p.outside}/canary', '../outside/canary', '/etc/passwd')
     outside = ''.join(f'echo "{name}.c:1:1: x" "{name}:1: x"; ' for name in places)
+    outside += ''.join(f'echo "{name}:1: x"; ' for name in secrets)
     r = p.sh('--max-output', '64k', '--', 'echo "src/a.c:3:9: error: y"; ' + line + outside + 'exit 1')
     ok(r.booted and r.code == 1, p, 'a run whose output is kept', r)
     said = annotations(p, 'source_context')
@@ -283,8 +291,11 @@ def case_source_context(p):
     ok(found.get('src/a.c', {}).get('function') == 'helper' and
        {'line': 3, 'text': '\treturn y;'} in found['src/a.c']['source'], p, 'the source, and the function', said)
     ok('CANARY-SEEN' in json.dumps(said), p, 'twin: what the command could read is quoted', said)
-    ok('CANARY-HIDDEN' not in json.dumps(said) and set(found) == {'src/a.c', 'seen.cfg'}, p,
+    ok('CANARY-HIDDEN' not in json.dumps(said) and set(found) == {'src/a.c', 'seen.cfg', *secrets}, p,
        'what it could not read, or lies outside, is not', said)
+    ok(not any('source' in found.get(name, {'source': 1}) for name in secrets), p, 'credentials are pointed at, and not quoted', found)
+    kept = b''.join(f.read_bytes() for f in (p.base / 'state').rglob('history.db*'))
+    ok(b'CANARY-SECRET' not in kept and b'CANARY-SEEN' in kept, p, 'nor are they in the database')
     r = p.verb('why')
     ok(r.code == 0 and b'src/a.c:3:9, in helper' in r.out, p, 'why shows it', r)
     r = p.sh('--max-output', '64k', '--hide', 'seen.cfg', '--', line + 'exit 1') if has('hidden') else None

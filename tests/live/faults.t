@@ -90,6 +90,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'stat\("/usr/bin/bwrap"', 'there may be another one in /bin'),
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
+    (r'ioctl\(\d+, SECCOMP_IOCTL_NOTIF_(RECV|SEND)', 'it is asked, or answered, once more'),
     (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
     (r'openat\(\d+, "(spool|living)"|newfstatat\(\d+, "spool"|write\(\d+, "\\nP1 |fcntl\(\d+, F_OFD_SETLK|flock\(\d+, LOCK_SH\|LOCK_NB|'
      r'prlimit64\(0, RLIMIT_FSIZE, NULL|open(at)?\((AT_FDCWD, )?"[^"]*/state/pale/[^"/]*", O_RDONLY', 'a run that cannot be remembered runs all the same, and says so'),

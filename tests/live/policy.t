@@ -225,8 +225,10 @@ def case_own_files_are_not_made_PT02(p):
             if variable != absent:
                 p.write(folder / 'kept', '')
         r = p.sh('--write', '~', '--', 'mkdir -p ~/.config/pale ~/.local/state/pale', env=env)
-        ok(r.code == 125 and not r.booted and not kept[absent].exists() and str(kept[absent]).encode() in r.err
-           and b'mkdir' in r.err, p, f'{absent} is absent: refused, and the hint names it', r)
+        # The history may have made its own folder, afterwards and outside: the refusal is remembered there.
+        made = sorted(x.name for x in kept[absent].glob('*/*')) if kept[absent].exists() else None
+        ok(r.code == 125 and not r.booted and made in (None, ['spool']) and str(kept[absent]).encode() in r.err
+           and b'mkdir' in r.err, p, f'{absent} is absent: refused, and the hint names it', [made, r])
         p.write(kept[absent] / 'kept', '')
         r = p.sh('--write', '~', '--', 'echo twin >~/twin', env=env)
         ok(r.code == 0 and (p.home / 'twin').exists(), p, f'twin: {absent} is there: it runs', r)

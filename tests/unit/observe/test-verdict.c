@@ -24,6 +24,7 @@ static struct plan *make_plan(void)
 	    plan_add_mode(plan, OP_PRIVATE, "/home/u", 0700) < 0 ||
 	    plan_add(plan, OP_BIND, "/home/u/ws", "/home/u/ws", 0) < 0 ||
 	    plan_add(plan, OP_HIDE, NULL, "/home/u/ws/secret", 0) < 0 ||
+	    plan_add(plan, OP_READONLY, NULL, "/", 0) < 0 ||
 	    plan_add(plan, OP_PIVOT, NULL, NULL, 0) < 0 ||
 	    plan_add(plan, OP_ALLOW, NULL, "/home/u/.config", 0) < 0)
 		exit(1);

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* sensitive: what no derived rule may open. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "config/workspace.h"
 #include "plan/protected.h"
@@ -93,6 +99,27 @@ static bool is_sensitive_in_home(const char *dir, const char *name)
 	       path_is_sensitive(str_text(&path), &user, NULL);
 }
 
+/* $HOME is a link, and rules name what it leads to. */
+static void test_link(void)
+{
+	char dir[] = "/tmp/test-sensitive-XXXXXX";
+	_cleanup_(freep) char *base = NULL, *link = NULL, *home = NULL, *bin = NULL, *other = NULL;
+	struct user linked = {0};
+
+	if (!mkdtemp(dir) || path_resolve(dir, &base) < 0 || !(link = path_join(base, "link")) ||
+	    !(home = path_join(base, "home")) || !(bin = path_join(home, "bin")) ||
+	    !(other = path_join(home, "src")) || mkdir(home, 0700) < 0 || symlink(home, link) < 0)
+		exit(1);
+	linked.home = link;
+	tap_ok(path_is_sensitive(link, &linked, NULL), "the link to a home");
+	tap_ok(path_is_sensitive(home, &linked, NULL), "the home that a link leads to");
+	tap_ok(path_is_sensitive(bin, &linked, NULL), "and what runs later in it");
+	tap_ok(!path_is_sensitive(other, &linked, NULL), "but not the rest");
+	unlink(link);
+	rmdir(home);
+	rmdir(base);
+}
+
 int main(void)
 {
 	static const struct user nobody = {0};
@@ -113,5 +140,6 @@ int main(void)
 	tap_ok(path_is_sensitive("/root/.ssh/id_rsa", &nobody, NULL), "without a known home: keys");
 	tap_ok(path_is_sensitive("/", &nobody, NULL), "without a known home: /");
 	tap_ok(!path_is_sensitive("/srv/data", &nobody, NULL), "without a known home: others");
+	test_link();
 	return tap_done();
 }
