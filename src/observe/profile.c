@@ -64,6 +64,7 @@ static int grow(struct profile *p)
 static int add_path(struct profile *p, const char *path, unsigned what, uint64_t count)
 {
 	uint32_t *slot = p->index_len ? find_slot(p, path) : NULL;
+	size_t bytes = strlen(path) + 1;
 	char *copy;
 
 	if (slot && *slot) {
@@ -71,7 +72,7 @@ static int add_path(struct profile *p, const char *path, unsigned what, uint64_t
 		p->paths[*slot - 1].count += count;
 		return 0;
 	}
-	if (p->paths_len == PROFILE_PATHS_MAX) {
+	if (p->paths_len == PROFILE_PATHS_MAX || p->paths_bytes + bytes > PROFILE_BYTES_MAX) {
 		p->dropped += count;
 		return 0;
 	}
@@ -84,6 +85,7 @@ static int add_path(struct profile *p, const char *path, unsigned what, uint64_t
 	*find_slot(p, path) = (uint32_t)(p->paths_len + 1);
 	p->paths[p->paths_len++] = (struct profile_path){
 		.path = copy, .what = what, .count = count};
+	p->paths_bytes += bytes;
 	return 0;
 }
 

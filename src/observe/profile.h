@@ -33,11 +33,12 @@ struct profile_connection {
 };
 
 #define PROFILE_PATHS_MAX       65536
+#define PROFILE_BYTES_MAX       (8 << 20) /* of all paths: the command chooses their length */
 #define PROFILE_CONNECTIONS_MAX 1024
 
 struct profile {
 	struct profile_path *paths; /* each path once */
-	size_t paths_len, paths_cap;
+	size_t paths_len, paths_cap, paths_bytes;
 	uint32_t *index; /* finds a path: 1 + its place, by hash; 0: free */
 	size_t index_len;
 	struct profile_connection *connections;

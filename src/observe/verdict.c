@@ -209,6 +209,28 @@ static bool is_remote(const char *type, size_t len)
 	return false;
 }
 
+static bool is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+/* In mountinfo a blank, a tab, a newline and a backslash are three octal digits. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		if (text[0] == '\\' && is_octal(text[1]) && is_octal(text[2]) &&
+		    is_octal(text[3])) {
+			*to++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	*to = '\0';
+}
+
 /* Is LINE of mountinfo ("36 35 98:0 / /mnt rw … - type source …") the mount of PATH, or one
  * above? Its mount point's length, else 0. */
 static size_t mount_covers(const char *line, const char *path)
@@ -225,6 +247,8 @@ static size_t mount_covers(const char *line, const char *path)
 		return 0;
 	memcpy(point, line, len);
 	point[len] = '\0';
+	unescape(point);
+	len = strlen(point);
 	return path_covers(point, path) ? len : 0;
 }
 

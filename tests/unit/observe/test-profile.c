@@ -54,6 +54,25 @@ static void test_bounds(void)
 	profile_release(&p);
 }
 
+/* A name may be as long as the kernel takes it. */
+static void test_long_names(void)
+{
+	struct profile p = {0};
+	char path[4096];
+
+	memset(path, 'x', sizeof(path));
+	for (int i = 0; i < 4096; i++) {
+		snprintf(path, sizeof(path), "/%04d", i);
+		path[5] = 'x';
+		path[sizeof(path) - 1] = '\0';
+		profile_add_path(&p, path, PROFILE_READ);
+	}
+	tap_ok(p.paths_len == PROFILE_BYTES_MAX / sizeof(path), "nor by long names");
+	tap_eq_int((long long)p.dropped, 4096 - PROFILE_BYTES_MAX / (long long)sizeof(path),
+		   "what found no room is counted");
+	profile_release(&p);
+}
+
 static void test_round_trip(void)
 {
 	struct profile p = {.spawns = 3, .dropped = 1}, back = {0};
@@ -104,6 +123,7 @@ int main(void)
 {
 	test_counts();
 	test_bounds();
+	test_long_names();
 	test_round_trip();
 	test_broken();
 	return tap_done();

@@ -112,6 +112,10 @@ static void test_host(void)
 	tap_ok(host_has("/etc", remote), "another is asked");
 	tap_ok(!host_has("/usr/lib", over), "whatever it is mounted with");
 	tap_ok(host_has("/usr/bin/env", over), "a local one on it is asked");
+	tap_ok(!host_has("/usr/bin", "36 35 0:9 / /u\\163r rw - nfs a rw\n"),
+	       "whatever its mount point is called");
+	tap_ok(!host_has("/usr/bin", "36 35 0:9 / /usr/b\\1 rw - nfs a rw\n"),
+	       "half of an escaped character is none");
 	tap_ok(!host_has("/usr/bin", ""), "nor anything as long as mounts are unknown");
 }
 
