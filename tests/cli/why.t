@@ -234,9 +234,9 @@ def test_bounds():
         run = box.put(violations=[denied(box.path("x/" + "a" * 1021 + "…"))])
         r = box.pale("allow", run, "--project", "-y")
         ok(r.status == 1 and "too long" in r.err, "a name that was cut opens nothing", r)
+        box.pale("trust", "--revoke")
+        box.write("pale.toml", "")
         if box.sandbox_works():
-            box.pale("trust", "--revoke")
-            box.write("pale.toml", "")
             r = box.pale("run", "--read", os.path.dirname(PALE), "--", PALE, "allow", run,
                          "--project", "-y")
             ok(r.status == 1 and "from inside of a sandbox" in r.err, "not from inside", r)
