@@ -229,6 +229,8 @@ def case_own_files_are_not_made_PT02(p):
         made = sorted(x.name for x in kept[absent].glob('*/*')) if kept[absent].exists() else None
         ok(r.code == 125 and not r.booted and made in (None, ['spool']) and str(kept[absent]).encode() in r.err
            and b'mkdir' in r.err, p, f'{absent} is absent: refused, and the hint names it', [made, r])
+        if made:
+            shutil.rmtree(p.home / '.local')
         p.write(kept[absent] / 'kept', '')
         r = p.sh('--write', '~', '--', 'echo twin >~/twin', env=env)
         ok(r.code == 0 and (p.home / 'twin').exists(), p, f'twin: {absent} is there: it runs', r)
