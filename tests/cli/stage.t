@@ -3,7 +3,6 @@
 """diff, apply, discard, undo, stages: what is staged, shown and carried out."""
 import base64
 import os
-import signal
 import stat
 import subprocess
 import sys
