@@ -165,21 +165,6 @@ static int outcome_by_name(const char *name)
 	return -1;
 }
 
-static uint64_t number(struct json_slice object, const char *key, uint64_t absent)
-{
-	struct json_slice value;
-	uint64_t n;
-
-	return json_get(object, key, &value) && json_get_uint(value, &n) ? n : absent;
-}
-
-static char *text(struct json_slice object, const char *key)
-{
-	struct json_slice value;
-
-	return json_get(object, key, &value) ? json_get_string(value) : NULL;
-}
-
 static bool is_object(const struct answer *answer, struct json_slice *ret)
 {
 	return json_slice_init(ret, str_text(&answer->json), answer->json.len) && ret->len > 1 &&
@@ -197,7 +182,7 @@ static uint64_t count_refused(struct json_slice root)
 		return 0;
 	while (json_next_item(list, &cursor, &item))
 		if (!json_get(item, "probe", &probe) || probe.text[0] != 't')
-			refused += number(item, "count", 1);
+			refused += json_get_number(item, "count", 1);
 	return refused;
 }
 
@@ -226,22 +211,22 @@ static void read_answer(struct check_child *child)
 		result->message = strdup("pale itself was ended");
 		return;
 	}
-	outcome = text(root, "outcome");
+	outcome = json_get_text(root, "outcome");
 	known = outcome_by_name(outcome);
 	if (known >= 0)
 		result->outcome = (enum outcome)known;
-	result->exit_code = (int)number(root, "exit_code", UINT64_MAX);
-	result->signal = (int)number(root, "signal", 0);
-	result->limit = text(root, "limit");
-	result->run = text(root, "run");
+	result->exit_code = (int)json_get_number(root, "exit_code", UINT64_MAX);
+	result->signal = (int)json_get_number(root, "signal", 0);
+	result->limit = json_get_text(root, "limit");
+	result->run = json_get_text(root, "run");
 	result->refused = count_refused(root);
-	result->duration_ms = number(root, "duration_ms", USAGE_UNKNOWN);
+	result->duration_ms = json_get_number(root, "duration_ms", USAGE_UNKNOWN);
 	if (json_get(root, "usage", &part))
-		result->memory_peak = number(part, "memory_peak", USAGE_UNKNOWN);
+		result->memory_peak = json_get_number(part, "memory_peak", USAGE_UNKNOWN);
 	if (json_get(root, "error", &part)) {
-		code = text(part, "code");
-		result->message = text(part, "message");
-		result->hint = text(part, "hint");
+		code = json_get_text(part, "code");
+		result->message = json_get_text(part, "message");
+		result->hint = json_get_text(part, "hint");
 		result->status = error_status(code);
 		return;
 	}

@@ -220,3 +220,18 @@ char *json_get_string(struct json_slice value)
 	}
 	return out.data;
 }
+
+char *json_get_text(struct json_slice object, const char *key)
+{
+	struct json_slice value;
+
+	return json_get(object, key, &value) ? json_get_string(value) : NULL;
+}
+
+uint64_t json_get_number(struct json_slice object, const char *key, uint64_t absent)
+{
+	struct json_slice value;
+	uint64_t n;
+
+	return json_get(object, key, &value) && json_get_uint(value, &n) ? n : absent;
+}

@@ -31,3 +31,7 @@ bool json_is_null(struct json_slice value);
 bool json_get_uint(struct json_slice value, uint64_t *ret);
 /* A new string, decoded; NULL: it is no string, or there is no memory. */
 char *json_get_string(struct json_slice value);
+/* The member KEY of OBJECT as such: a new string, or NULL. */
+char *json_get_text(struct json_slice object, const char *key);
+/* Likewise; ABSENT: what it is when there is no such number. */
+uint64_t json_get_number(struct json_slice object, const char *key, uint64_t absent);

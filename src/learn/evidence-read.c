@@ -13,22 +13,6 @@ static int bad(const char *what, const char *key, struct err *err)
 	return err_set(err, ERR_SYSTEM, -EBADMSG, "%s is not what pale writes: %s", what, key);
 }
 
-static uint64_t number(struct json_slice object, const char *key, uint64_t otherwise)
-{
-	struct json_slice value;
-	uint64_t n;
-
-	return json_get(object, key, &value) && json_get_uint(value, &n) ? n : otherwise;
-}
-
-/* NULL: there is none. */
-static char *text_of(struct json_slice object, const char *key)
-{
-	struct json_slice value;
-
-	return json_get(object, key, &value) ? json_get_string(value) : NULL;
-}
-
 static bool is_true(struct json_slice object, const char *key)
 {
 	struct json_slice value;
@@ -49,8 +33,10 @@ static bool find_outcome(const char *name, enum outcome *ret)
 
 static int add_violation(struct violations *violations, struct json_slice item)
 {
-	_cleanup_(freep) char *dimension = text_of(item, "dimension"), *op = text_of(item, "op");
-	_cleanup_(freep) char *path = text_of(item, "path"), *address = text_of(item, "address");
+	_cleanup_(freep) char *dimension = json_get_text(item, "dimension"),
+			      *op = json_get_text(item, "op");
+	_cleanup_(freep) char *path = json_get_text(item, "path"),
+			      *address = json_get_text(item, "address");
 	struct violation *made = NULL;
 	int r;
 
@@ -59,9 +45,9 @@ static int add_violation(struct violations *violations, struct json_slice item)
 	r = violations_add(violations, dimension, op, path ? path : address, 0, &made);
 	if (r < 0 || !made)
 		return r;
-	made->count = number(item, "count", 1);
-	made->rule = text_of(item, "rule");
-	made->fix = text_of(item, "fix");
+	made->count = json_get_number(item, "count", 1);
+	made->rule = json_get_text(item, "rule");
+	made->fix = json_get_text(item, "fix");
 	return 0;
 }
 
@@ -80,20 +66,20 @@ static int read_violations(struct json_slice object, struct violations *ret)
 static int read_result(struct evidence *evidence, struct json_slice object, const char *what,
 		       struct err *err)
 {
-	_cleanup_(freep) char *outcome = text_of(object, "outcome");
+	_cleanup_(freep) char *outcome = json_get_text(object, "outcome");
 	struct json_slice usage = {0};
-	uint64_t code = number(object, "exit_code", UINT64_MAX);
+	uint64_t code = json_get_number(object, "exit_code", UINT64_MAX);
 
 	if (!find_outcome(outcome, &evidence->outcome))
 		return bad(what, "outcome", err);
 	(void)json_get(object, "usage", &usage);
 	evidence->exit_code = code > 255 ? -1 : (int)code;
-	evidence->duration_ms = number(object, "duration_ms", 0);
+	evidence->duration_ms = json_get_number(object, "duration_ms", 0);
 	evidence->usage = (struct usage){
-		.memory_peak = number(usage, "memory_peak", USAGE_UNKNOWN),
-		.cpu_ms = number(usage, "cpu_ms", USAGE_UNKNOWN),
-		.pids_peak = number(usage, "pids_peak", USAGE_UNKNOWN),
-		.written = number(usage, "written", USAGE_UNKNOWN),
+		.memory_peak = json_get_number(usage, "memory_peak", USAGE_UNKNOWN),
+		.cpu_ms = json_get_number(usage, "cpu_ms", USAGE_UNKNOWN),
+		.pids_peak = json_get_number(usage, "pids_peak", USAGE_UNKNOWN),
+		.written = json_get_number(usage, "written", USAGE_UNKNOWN),
 	};
 	return read_violations(object, &evidence->violations) < 0 ? err_oom(err) : 0;
 }
@@ -101,8 +87,9 @@ static int read_result(struct evidence *evidence, struct json_slice object, cons
 /* Nothing was executed, and this is why. */
 static int pass_error(struct json_slice error, struct err *err)
 {
-	_cleanup_(freep) char *message = text_of(error, "message"), *hint = text_of(error, "hint");
-	_cleanup_(freep) char *name = text_of(error, "code");
+	_cleanup_(freep) char *message = json_get_text(error, "message"),
+			      *hint = json_get_text(error, "hint");
+	_cleanup_(freep) char *name = json_get_text(error, "code");
 	enum err_code code = ERR_SYSTEM;
 	int r = -EPERM;
 
@@ -149,13 +136,13 @@ static int read_changed(struct json_slice object, struct strv *ret)
 static int read_all(struct evidence *evidence, struct json_slice root, struct err *err)
 {
 	static const char what[] = "the kept profile";
-	_cleanup_(freep) char *digest = text_of(root, "digest");
+	_cleanup_(freep) char *digest = json_get_text(root, "digest");
 	struct json_slice result, profile;
 	int r;
 
-	if (number(root, "version", 0) != 1)
+	if (json_get_number(root, "version", 0) != 1)
 		return bad(what, "version", err);
-	evidence->asked = text_of(root, "asked");
+	evidence->asked = json_get_text(root, "asked");
 	if (!digest || strlen(digest) >= sizeof(evidence->digest) || !evidence->asked)
 		return bad(what, "digest or asked", err);
 	snprintf(evidence->digest, sizeof(evidence->digest), "%s", digest);

@@ -8,16 +8,6 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
 
-def tool(p, name, *flags):
-    """A probe of this test, in P's workspace."""
-    built = p.base.parent / f'bin/{name}'
-    if not built.exists():
-        subprocess.run(['gcc', '-O1', '-Wall', '-D_GNU_SOURCE', *flags, '-o', built, HERE / f'probes/{name}.c'], check=True)
-    if not (p.ws / name).exists():
-        p.write(p.ws / name, built.read_bytes(), 0o755)
-    return './' + name
-
-
 def children(pid):
     try:
         return [int(x) for x in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]

@@ -11,16 +11,6 @@ from live import *
 OFF = ('--no-observe',)
 
 
-def tool(p, name, *flags):
-    """A probe of this test, in P's workspace."""
-    built = p.base.parent / f'bin/{name}'
-    if not built.exists():
-        subprocess.run(['gcc', '-O1', '-Wall', '-D_GNU_SOURCE', *flags, '-o', built, HERE / f'probes/{name}.c'], check=True)
-    if not (p.ws / name).exists():
-        p.write(p.ws / name, built.read_bytes(), 0o755)
-    return './' + name
-
-
 def seen(r):
     """[(dimension, op, target, count)] of a run with --json; None when nobody looked."""
     found = r.json().get('violations')

@@ -302,6 +302,16 @@ class Person:
         shutil.rmtree(self.base / 'state', ignore_errors=True)
 
 
+def tool(p, name, *flags):
+    """The program probes/NAME.c in P's workspace."""
+    built = p.base.parent / f'bin/{name}'
+    if not built.exists():
+        subprocess.run(['gcc', '-O1', '-Wall', '-D_GNU_SOURCE', *flags, '-o', built, HERE / f'probes/{name}.c'], check=True)
+    if not (p.ws / name).exists():
+        p.write(p.ws / name, built.read_bytes(), 0o755)
+    return './' + name
+
+
 def digest(*trees):
     """Names, modes, owners and contents of trees, as one number."""
     h = hashlib.sha256()
