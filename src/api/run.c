@@ -170,6 +170,8 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = plan_compile(&run->resolved, &host, &site, argv, &run->plan, err);
 	if (r == 0)
 		r = name_quarantine(run, err);
+	if (r == 0)
+		run->plan->tool = run->tool;
 	site_release(&site);
 	host_release(&host);
 	return r;
@@ -200,6 +202,7 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 	int r;
 
 	clock_gettime(CLOCK_REALTIME, &run->t0);
+	run->tool = request->tool;
 	r = make_id(run, err);
 	if (r == 0)
 		r = context_load(request->workspace, &run->context, err);

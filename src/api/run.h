@@ -29,6 +29,7 @@ struct run {
 	struct plan *plan;
 	char id[32];
 	char *command; /* the registered name, or NULL */
+	int (*tool)(char *const *argv);
 	struct result result;
 	struct recover_report recovered;
 	struct timespec t0;  /* when it began, by the clock of files */
@@ -56,6 +57,7 @@ struct run_request {
 	const char *workspace; /* --workspace or NULL */
 	const char *name;      /* a registered command, or NULL */
 	char *const *args;     /* its further arguments, or the command itself; ends in NULL */
+	int (*tool)(char *const *argv); /* of our own, called with `args` inside; NULL: a program */
 	struct ask ask;
 	struct stdio stdio;      /* the command's: 0, 1 and 2 as a rule */
 	struct profile *profile; /* filled by a run whose ask says so; or NULL */

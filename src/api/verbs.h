@@ -127,6 +127,7 @@ enum opt_id {
 #define VERB_ANY (-1)
 
 struct verb {
+	enum verb_id id;
 	const char *name;
 	enum verb_group group;
 	const char *operands; /* "NAME [ARGS…]" for the usage line, or "" */
@@ -138,7 +139,7 @@ struct verb {
 	bool on_run_path; /* lives in `pale` itself */
 };
 
-extern const struct verb verbs[VERB_COUNT_];
+extern const struct verb *const verbs[VERB_COUNT_];
 
 /* The verb that ARGV begins with, longest name first; *ret_words is how many
  * words its name took. NULL: none. */

@@ -67,12 +67,12 @@ int put_verb_words(struct str *out, const struct verb *family)
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		const char *name = verbs[i].name;
+		const char *name = verbs[i]->name;
 		size_t len = strcspn(name, " ");
 
-		if (family && verb_is_kin(family, &verbs[i]))
+		if (family && verb_is_kin(family, verbs[i]))
 			r = str_appendf(out, " %s", name + len + 1);
-		else if (!family && (i == 0 || !verb_is_kin(&verbs[i - 1], &verbs[i])))
+		else if (!family && (i == 0 || !verb_is_kin(verbs[i - 1], verbs[i])))
 			r = str_appendf(out, " %.*s", (int)len, name);
 	}
 	return r;
@@ -80,7 +80,7 @@ int put_verb_words(struct str *out, const struct verb *family)
 
 bool verb_heads_family(enum verb_id id)
 {
-	return strchr(verbs[id].name, ' ') && (id == 0 || !verb_is_kin(&verbs[id - 1], &verbs[id]));
+	return strchr(verbs[id]->name, ' ') && (id == 0 || !verb_is_kin(verbs[id - 1], verbs[id]));
 }
 
 int cmd_completions(int argc, char **argv)

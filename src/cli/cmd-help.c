@@ -47,8 +47,8 @@ static int help_json(const struct verb *verb, bool family)
 
 	json_begin_array(&json, NULL);
 	for (int i = 0; i < VERB_COUNT_; i++)
-		if (!verb || &verbs[i] == verb || (family && verb_is_kin(verb, &verbs[i])))
-			verb_json(&verbs[i], &json);
+		if (!verb || verbs[i] == verb || (family && verb_is_kin(verb, verbs[i])))
+			verb_json(verbs[i], &json);
 	json_end_array(&json);
 	return emit_json(&json);
 }

@@ -63,8 +63,8 @@ int help_family(const struct verb *verb, struct str *out)
 	int r = str_appendf(out, "Usage: pale %.*s VERB [OPTIONS]\n\n", family, verb->name);
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++)
-		if (verb_is_kin(verb, &verbs[i]))
-			r = put_row(&verbs[i], out);
+		if (verb_is_kin(verb, verbs[i]))
+			r = put_row(verbs[i], out);
 	if (r == 0)
 		r = str_appendf(
 			out,
@@ -79,13 +79,13 @@ static int put_group(enum verb_group group, struct str *out)
 	int r = 0;
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		if (verbs[i].group != group)
+		if (verbs[i]->group != group)
 			continue;
 		if (!any)
 			r = str_appendf(out, "\n%s:\n", verb_group_title(group));
 		any = true;
 		if (r == 0)
-			r = put_row(&verbs[i], out);
+			r = put_row(verbs[i], out);
 	}
 	return r;
 }

@@ -24,7 +24,7 @@ void stdio_ensure(void)
 static int print_help(enum verb_id id, bool family, struct err *err)
 {
 	_cleanup_(str_release) struct str out = {0};
-	int r = family ? help_family(&verbs[id], &out) : help_verb(&verbs[id], &out);
+	int r = family ? help_family(verbs[id], &out) : help_verb(verbs[id], &out);
 
 	if (r < 0)
 		return err_oom(err);
@@ -68,7 +68,7 @@ static int catch_help(const struct opt *opt, const char *value, void *data, stru
 int verb_parse(enum verb_id id, int argc, char **argv, opt_set_fn *set, void *data,
 	       struct opt_args *ret_args, struct err *err)
 {
-	const struct verb *verb = &verbs[id];
+	const struct verb *verb = verbs[id];
 	struct opt_table table = verb->options();
 	struct catch catch = {set, data, false};
 	int r = opt_parse(&table, argc, argv, catch_help, &catch, ret_args, err);
@@ -90,7 +90,7 @@ static size_t next_words(const char *prefix, size_t len, char (*words)[32])
 	size_t n = 0;
 
 	for (int i = 0; i < VERB_COUNT_; i++) {
-		const char *name = verbs[i].name;
+		const char *name = verbs[i]->name;
 
 		if (len > 0 && (strncmp(name, prefix, len) != 0 || name[len] != ' '))
 			continue;

@@ -100,7 +100,7 @@ static int put_operand(struct str *out, enum verb_id id)
 	if (operand == OPERAND_NONE)
 		return 0;
 	if (operand == OPERAND_COMMAND || operand == OPERAND_SANDBOX) {
-		r = put_condition(out, &verbs[id]);
+		r = put_condition(out, verbs[id]);
 		if (r == 0)
 			r = str_append(out, names);
 	}
@@ -112,7 +112,7 @@ static int put_operand(struct str *out, enum verb_id id)
 		r = put_verb_words(&words, NULL);
 	if (r < 0 || operand == OPERAND_COMMAND)
 		return r;
-	r = put_condition(out, &verbs[id]);
+	r = put_condition(out, verbs[id]);
 	if (r == 0)
 		r = words.len ? str_appendf(out, " -a '%s'\n", words.data + 1)
 			      : str_append(out, " -F\n");
@@ -125,14 +125,14 @@ int completions_fish(struct str *out)
 				"complete -c pale -f\n");
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		struct opt_table table = verbs[i].options();
+		struct opt_table table = verbs[i]->options();
 
-		if (i == 0 || !verb_is_kin(&verbs[i - 1], &verbs[i]))
-			r = put_first_word(out, &verbs[i]);
-		if (r == 0 && strchr(verbs[i].name, ' '))
-			r = put_second_word(out, &verbs[i]);
+		if (i == 0 || !verb_is_kin(verbs[i - 1], verbs[i]))
+			r = put_first_word(out, verbs[i]);
+		if (r == 0 && strchr(verbs[i]->name, ' '))
+			r = put_second_word(out, verbs[i]);
 		for (size_t j = 0; r == 0 && j < table.len; j++)
-			r = put_option(out, &verbs[i], &table.items[j]);
+			r = put_option(out, verbs[i], &table.items[j]);
 		if (r == 0)
 			r = put_operand(out, i);
 	}

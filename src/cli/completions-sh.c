@@ -73,7 +73,7 @@ static int put_verbs(struct str *out)
 	if (r == 0)
 		r = str_append(out, "\n\t\treturn\n\tfi\n\tcase $verb in\n");
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		const char *name = verbs[i].name;
+		const char *name = verbs[i]->name;
 		int len = 0;
 
 		if (!verb_heads_family(i))
@@ -85,7 +85,7 @@ static int put_verbs(struct str *out)
 				"\t\t\t_pale_words",
 				len, name);
 		if (r == 0)
-			r = put_verb_words(out, &verbs[i]);
+			r = put_verb_words(out, verbs[i]);
 		if (r == 0)
 			r = str_appendf(out,
 					"\n\t\t\treturn\n\t\tfi\n"
@@ -116,11 +116,11 @@ static int put_values(struct str *out)
 	int r = str_append(out, "\tcase \"$verb $prev\" in\n");
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		struct opt_table table = verbs[i].options();
+		struct opt_table table = verbs[i]->options();
 
 		for (size_t j = 0; r == 0 && j < table.len; j++)
 			if (table.items[j].metavar)
-				r = put_value(out, &verbs[i], &table.items[j]);
+				r = put_value(out, verbs[i], &table.items[j]);
 	}
 	return r < 0 ? r : str_append(out, "\tesac\n");
 }
@@ -130,9 +130,9 @@ static int put_options(struct str *out)
 	int r = str_append(out, "\tif [[ $cur == -* ]]; then\n\t\tcase $verb in\n");
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		struct opt_table table = verbs[i].options();
+		struct opt_table table = verbs[i]->options();
 
-		r = str_appendf(out, "\t\t'%s') _pale_words", verbs[i].name);
+		r = str_appendf(out, "\t\t'%s') _pale_words", verbs[i]->name);
 		for (size_t j = 0; r == 0 && j < table.len; j++)
 			r = str_appendf(out, " --%s", table.items[j].name);
 		if (r == 0)
@@ -172,7 +172,7 @@ static int put_operands(struct str *out)
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
 		if (verb_operand(i) == OPERAND_NONE)
 			continue;
-		r = str_appendf(out, "\t'%s') ", verbs[i].name);
+		r = str_appendf(out, "\t'%s') ", verbs[i]->name);
 		if (r == 0)
 			r = put_operand(out, verb_operand(i));
 		if (r == 0)

@@ -14,6 +14,11 @@
 #include "result/result.h"
 #include "warden/main.h"
 
+static int (*const commands[VERB_COUNT_])(enum verb_id verb, int argc, char **argv) = {
+	[VERB_RUN] = cmd_run,
+	[VERB_SHELL] = cmd_run,
+};
+
 /* Beside this program or in its libexec; never by PATH. */
 static int hand_over(char **argv)
 {
@@ -48,9 +53,9 @@ int main(int argc, char **argv)
 		return hand_over(bare);
 	argv[0] = bare[0];
 	if (argc > 1 && strcmp(argv[1], WARDEN_OPTION) == 0)
-		return warden_main(argc - 2, argv + 2);
+		return warden_main(argc - 2, argv + 2, NULL);
 	verb = verb_find(argc - 1, argv + 1, &words);
-	if (verb && verb->on_run_path)
-		return cmd_run((enum verb_id)(verb - verbs), argc - words, argv + words);
+	if (verb && verb->on_run_path && commands[verb->id])
+		return commands[verb->id](verb->id, argc - words, argv + words);
 	return hand_over(argv);
 }

@@ -69,8 +69,8 @@ int main(int argc, char **argv)
 	else if (str_eq(argv[1], "--version"))
 		argv[1] = "version";
 	verb = verb_find(argc - 1, argv + 1, &words);
-	if (verb && commands[verb - verbs])
-		return commands[verb - verbs](argc - words, argv + words);
+	if (verb && commands[verb->id])
+		return commands[verb->id](argc - words, argv + words);
 	if (verb)
 		err_set(&err, ERR_USAGE, -EINVAL, "'%s' is a verb of pale itself", verb->name);
 	else

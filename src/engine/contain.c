@@ -225,6 +225,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 	struct warden_job job = {
 		.argv = plan->argv.items,
 		.env = plan->env.items,
+		.tool = plan->tool,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
 		.observed = step_observed(plan->ops, plan->ops_len),
 		.scratch = scratch_path(plan),

@@ -23,7 +23,7 @@
 #include <time.h>
 
 #include "base/path.h"
-#include "engine/loop.h"
+#include "base/loop.h"
 #include "engine/quarantine.h"
 #include "engine/rebind.h"
 #include "engine/tripwire.h"

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "engine/cgroup.h"
-#include "engine/loop.h"
+#include "base/loop.h"
 
 struct err;
 struct plan;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/fd.h"
-#include "engine/loop.h"
+#include "base/loop.h"
 #include "engine/pump.h"
 #include "engine/terminal.h"
 

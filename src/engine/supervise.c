@@ -23,7 +23,7 @@
 #include "engine/engine.h"
 #include "engine/limiter.h"
 #include "engine/guard.h"
-#include "engine/loop.h"
+#include "base/loop.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
 #include "engine/staged.h"

@@ -155,6 +155,9 @@ struct plan {
 	char *quarantine; /* where the run may put what it must not leave; NULL: nowhere */
 	struct strv env;  /* the command's whole environment */
 	struct strv argv;
+	/* A tool of our own instead of a program, called in the command's process, which it
+	 * leaves with what this returns; NULL: argv is a program's. */
+	int (*tool)(char *const *argv);
 	char *cwd;
 	uint64_t timeout_ms; /* UINT64_MAX: none */
 	struct limits limits;

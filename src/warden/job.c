@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "warden/step.h"
 
-#define MAGIC "pale-job-2"
+#define MAGIC "pale-job-3"
 
 /* One field, ended by a NUL like all others. */
 static int put(struct str *out, const char *text)
@@ -61,6 +61,8 @@ int job_pack(const struct plan *plan, struct str *out)
 
 	if (r == 0)
 		r = put_number(out, plan->namespaces & CLONE_NEWPID ? 1 : 0);
+	if (r == 0)
+		r = put_number(out, plan->tool ? 1 : 0);
 	if (r == 0)
 		r = put(out, plan->cwd);
 	if (r == 0)
@@ -130,11 +132,13 @@ static bool take_step(struct reader *reader, struct job *job)
 static bool take_head(struct reader *reader, struct job *job)
 {
 	const char *magic = take_word(reader);
-	unsigned long long owns, steps;
+	unsigned long long owns, tool, steps;
 
-	if (!magic || strcmp(magic, MAGIC) != 0 || !take_number(reader, 1, &owns))
+	if (!magic || strcmp(magic, MAGIC) != 0 || !take_number(reader, 1, &owns) ||
+	    !take_number(reader, 1, &tool))
 		return false;
 	job->owns_pidns = owns;
+	job->is_tool = tool;
 	job->cwd = take_word(reader);
 	if (!job->cwd || !take_number(reader, JOB_STEPS_MAX, &steps))
 		return false;

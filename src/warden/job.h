@@ -21,6 +21,7 @@ enum { JOB_STEPS_MAX = 256, JOB_SIZE_MAX = 16 << 20 };
 
 struct job {
 	bool owns_pidns;
+	bool is_tool; /* argv is one of our own, not a program */
 	char *cwd;
 	struct op steps[JOB_STEPS_MAX];
 	size_t steps_len;

@@ -96,7 +96,7 @@ static int read_job(int fd, struct str *text, struct job *ret, struct err *err)
 	return r < 0 ? err_sys(err, r, "read the warden's job") : job_parse(text, ret, err);
 }
 
-int warden_main(int argc, char *const *args)
+int warden_main(int argc, char *const *args, int (*tool)(char *const *argv))
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct landlock landlock = LANDLOCK_NONE;
@@ -115,6 +115,7 @@ int warden_main(int argc, char *const *args)
 		warden_run(
 			&(struct warden_job){.argv = job.argv,
 					     .env = job.env,
+					     .tool = job.is_tool ? tool : NULL,
 					     .owns_pidns = job.owns_pidns,
 					     .landlock = landlock.ruleset >= 0 ? &landlock : NULL,
 					     .observed = step_observed(job.steps, job.steps_len),

@@ -12,5 +12,5 @@
 #define WARDEN_OPTION "--warden"
 enum { WARDEN_FDS = 5 };
 
-/* ARGS: the numbers. Returns only when they are none: 125. */
-int warden_main(int argc, char *const *args);
+/* ARGS: the numbers; TOOL: what a job that is one of our own tools calls. Returns only when they are none: 125. */
+int warden_main(int argc, char *const *args, int (*tool)(char *const *argv));

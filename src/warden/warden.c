@@ -2,6 +2,7 @@
 #include "warden/warden.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include "base/sys.h"
 #include "confine/confine.h"
 #include "confine/landlock.h"
+#include "result/result.h"
 #include "warden/closer.h"
 #include "warden/exec.h"
 #include "warden/protocol.h"
@@ -104,12 +106,67 @@ static int launch_child(void *data)
 	_exit(1);
 }
 
+/* The caller's environment is of no use to a tool, and none of the sandbox's business. */
+static void forget_environment(void)
+{
+	for (char **variable = environ; variable && *variable; variable++)
+		explicit_bzero(*variable, strlen(*variable));
+	environ = NULL;
+}
+
+_Noreturn static void tool_child(const struct warden_job *job, int failure)
+{
+	struct err err = {0};
+
+	if (prepare_child(job, &err) < 0) {
+		(void)fd_write_all(failure, &err, sizeof(err));
+		_exit(1);
+	}
+	if (sys_close_range(STDERR_FILENO + 1, ~0U, 0) < 0)
+		_exit(EXIT_NOT_RUN);
+	forget_environment();
+	_exit(job->tool(job->argv));
+}
+
+/* It runs for long and allocates: in memory of its own. What the warden holds, a tool
+ * holds as well, until it is confined. */
+static pid_t launch_tool(const struct warden_job *job, struct err *err)
+{
+	struct err failed;
+	int pair[2], pidfd;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(err, -errno, "make a pipe");
+	pid = sys_fork(&pidfd);
+	if (pid == 0)
+		tool_child(job, pair[1]);
+	fd_close(pair[1]);
+	if (pid < 0) {
+		fd_close(pair[0]);
+		return err_sys(err, pid, "start the tool's process");
+	}
+	fd_close(pidfd);
+	do
+		n = read(pair[0], &failed, sizeof(failed));
+	while (n < 0 && errno == EINTR);
+	fd_close(pair[0]);
+	if (n != (ssize_t)sizeof(failed))
+		return pid;
+	waitpid(pid, NULL, 0);
+	*err = failed;
+	return failed.errnum ? -failed.errnum : -EPIPE;
+}
+
 static pid_t launch_command(const struct warden_job *job, struct err *err)
 {
 	static char stack[32768] __attribute__((aligned(16)));
 	struct launch launch = {.job = job, .err = err};
 	pid_t pid;
 
+	if (job->tool)
+		return launch_tool(job, err);
 	pid = clone(launch_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &launch);
 	if (pid < 0)
 		return err_sys(err, -errno, "start the command's process");

@@ -15,6 +15,7 @@ struct op;
 struct warden_job {
 	char *const *argv;
 	char *const *env;
+	int (*tool)(char *const *argv);  /* called in place of a program; NULL: none */
 	bool owns_pidns;                 /* its end is everybody's end */
 	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
 	const struct op *observed; /* a seccomp filter: entered by the command with a listener, and

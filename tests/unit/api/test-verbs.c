@@ -66,7 +66,7 @@ static bool has_option(const struct opt_table *table, int id)
 static void table(void)
 {
 	for (int i = 0; i < VERB_COUNT_; i++) {
-		const struct verb *verb = &verbs[i];
+		const struct verb *verb = verbs[i];
 		struct opt_table options = verb->options();
 		bool texts = true;
 
@@ -88,12 +88,12 @@ static void table(void)
 
 static void dimensions(void)
 {
-	struct opt_table options = verbs[VERB_RUN].options();
+	struct opt_table options = verbs[VERB_RUN]->options();
 
 	for (int dim = 0; dim < DIM_COUNT_; dim++)
 		tap_ok(has_option(&options, OPT_DIM + dim), "run has an option for %s",
 		       dim_name(dim));
-	tap_ok(verbs[VERB_RUN].options().len == options.len, "asking twice gives the same table");
+	tap_ok(verbs[VERB_RUN]->options().len == options.len, "asking twice gives the same table");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/loop.h"
+#include "base/loop.h"
 
 #include "base/clock.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Descriptors that come and go while the loop turns, and timers. */
-#include "engine/loop.h"
+#include "base/loop.h"
 
 #include <stdlib.h>
 #include <unistd.h>
