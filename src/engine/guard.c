@@ -54,7 +54,7 @@ static void end_run(struct guard *g, const struct guard_item *item, const char *
 		    const char *reason)
 {
 	if (!g->ended && !g->over)
-		g->power.end(g->power.data);
+		g->power.end(g->power.end_data);
 	g->ended = true;
 	record(g, item, g->over && where ? TAMPER_QUARANTINED : TAMPER_ENDED, where, reason);
 }
@@ -65,7 +65,7 @@ static void stop_run(struct guard *g, const struct guard_item *item)
 {
 	if (g->stopped || g->ended || g->over)
 		return;
-	if (g->power.stop(g->power.data, true) < 0)
+	if (g->power.stop(g->power.stop_data, true) < 0)
 		end_run(g, item, NULL, "it could not be stopped");
 	else
 		g->stopped = true;
@@ -73,8 +73,8 @@ static void stop_run(struct guard *g, const struct guard_item *item)
 
 static void go_on(struct guard *g)
 {
-	if (g->stopped && !g->ended && !g->over && g->power.stop(g->power.data, false) < 0)
-		g->power.end(g->power.data);
+	if (g->stopped && !g->ended && !g->over && g->power.stop(g->power.stop_data, false) < 0)
+		g->power.end(g->power.end_data);
 	g->stopped = false;
 }
 

@@ -35,9 +35,10 @@ struct plan;
 
 /* What the guard can do to the run. */
 struct guard_power {
-	int (*stop)(void *data, bool stop); /* everything inside, or let it go on */
-	void (*end)(void *data);
-	void *data;
+	int (*stop)(void *stop_data, bool stop); /* everything inside, or let it go on */
+	void *stop_data;
+	void (*end)(void *end_data);
+	void *end_data;
 };
 
 struct guard_dir {

@@ -21,10 +21,10 @@ void limiter_init(struct limiter *l)
 	cgroup_init(&l->cgroup);
 }
 
-int limiter_open(struct limiter *l, const struct plan *plan, struct err *err)
+int limiter_open(struct limiter *l, const struct limits *limits, struct err *err)
 {
-	l->limits = &plan->limits;
-	return cgroup_open(&l->cgroup, &plan->limits, err);
+	l->limits = limits;
+	return cgroup_open(&l->cgroup, limits, err);
 }
 
 static void reach(struct limiter *l, const char *dimension, bool at_once)

@@ -14,7 +14,7 @@
 #include "base/loop.h"
 
 struct err;
-struct plan;
+struct limits;
 struct result;
 
 /* Called when the run is to be ended: at once, or as on a timeout. */
@@ -34,7 +34,8 @@ struct limiter {
 };
 
 void limiter_init(struct limiter *l);
-int limiter_open(struct limiter *l, const struct plan *plan, struct err *err);
+/* LIMITS outlive it. */
+int limiter_open(struct limiter *l, const struct limits *limits, struct err *err);
 /* Watch the tree below TOP, which has started. */
 void limiter_watch(struct limiter *l, struct loop *loop, pid_t top, limiter_end_fn *end,
 		   void *data);
