@@ -19,31 +19,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/cleanup.h"
+#include "warden/errand.h"
 
 struct err;
 struct loop;
 struct plan;
-struct pty;
 struct result;
 struct standing;
-
-/* Arguments and environment together, as sent. */
-#define ERRAND_SIZE_MAX (1 << 20)
-#define ERRANDS_MAX     1024 /* at one time */
-
-/* Borrowed for the call. */
-struct errand {
-	uint32_t id; /* the caller's choice; no living one's */
-	char *const *argv;
-	char *const *env; /* all of it */
-	const char *cwd;  /* as seen inside */
-	int fds[3];       /* become its 0, 1 and 2; no folder, no terminal; -1 where PTY is it */
-	int notes;        /* becomes its 3: where a shell leaves what it is to remember; -1: none */
-	const struct pty *pty; /* a terminal for it, made after this one; NULL: none */
-	bool is_tool;          /* argv is for plan->tool */
-	uint64_t timeout_ms, cpu_ms, memory, pids; /* its own; UINT64_MAX: none */
-};
 
 /* Never called from within standing_start() or standing_open(). None of them may close the
  * sandbox; they may start, signal and end errands. */

@@ -88,7 +88,8 @@ static int take_away(struct guard *g, const struct guard_item *item, char **ret_
 	r = quarantine_take(&g->quarantine, dir->fd, dir->path, item->what->name, ret_where, &err);
 	if (r < 0 && r != -ENOENT)
 		end_run(g, item, *ret_where, err.message);
-	else if (r == 0 && g->quarantine.count >= QUARANTINE_MAX && !g->over)
+	else if (r == 0 && g->quarantine.count - g->quarantined_before >= QUARANTINE_MAX &&
+		 !g->over)
 		end_run(g, item, *ret_where, "it happened too often");
 	return r;
 }
@@ -519,6 +520,26 @@ void guard_watch(struct guard *g, struct loop *loop)
 		loop_add(loop, g->tripwire.signals, POLLIN, on_trip, g);
 	else
 		open_eyes(g);
+}
+
+void guard_unwatch(struct guard *g)
+{
+	if (!g->loop)
+		return;
+	if (g->tripwire.signals >= 0)
+		loop_remove(g->loop, g->tripwire.signals);
+	if (g->inotify >= 0)
+		loop_remove(g->loop, g->inotify);
+	if (g->timer.fn)
+		loop_remove_timer(g->loop, &g->timer);
+	g->timer.fn = NULL;
+	g->loop = NULL;
+}
+
+void guard_renew(struct guard *g)
+{
+	g->sightings = 0;
+	g->quarantined_before = g->quarantine.count;
 }
 
 void guard_finish(struct guard *g)

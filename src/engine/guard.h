@@ -74,6 +74,7 @@ struct guard {
 	struct rebind rebind;
 	uint64_t noticed_ns;
 	unsigned sightings;
+	unsigned quarantined_before; /* by commands that have ended */
 	bool stopped, ended;
 	bool over; /* nothing of the run is left */
 };
@@ -85,6 +86,9 @@ int guard_open(struct guard *guard, const struct plan *plan, const struct guard_
 /* CHILD will be the warden. */
 void guard_enter(struct guard *guard, pid_t child);
 void guard_watch(struct guard *guard, struct loop *loop);
+void guard_unwatch(struct guard *guard); /* where the loop outlives it */
+/* A new command: what went before is no reason to end it. */
+void guard_renew(struct guard *guard);
 /* Nothing of the run is left: look once more at everything. */
 void guard_finish(struct guard *guard);
 void guard_close(struct guard *guard);

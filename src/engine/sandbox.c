@@ -37,9 +37,11 @@ void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 			  .quarantine.fd = -1,
 			  .rebind = {-1, -1}},
 	};
-	if (stands)
-		s->limits.cpu_ms = UINT64_MAX; /* of each errand */
 	limiter_init(&s->limiter);
+	if (stands) {
+		s->limits.cpu_ms = UINT64_MAX; /* of each errand */
+		s->limiter.cgroup.spares = true;
+	}
 }
 
 static int stop_all(void *data, bool stop)
