@@ -23,6 +23,8 @@
 #include "policy/trust.h"
 #include "stage/stage.h"
 
+enum { TOOL_TIMEOUT_MS = 30000 };
+
 /* Sorts by time: milliseconds, then chance. */
 static int make_id(struct run *run, struct err *err)
 {
@@ -142,6 +144,15 @@ static int name_quarantine(struct run *run, struct err *err)
 	return run->plan->quarantine ? 0 : err_oom(err);
 }
 
+/* Its answer is short by itself, and worth nothing with a part of it missing. */
+static void set_tool(struct run *run)
+{
+	run->plan->tool = run->tool;
+	run->plan->max_output = UINT64_MAX;
+	if (run->plan->timeout_ms == UINT64_MAX)
+		run->plan->timeout_ms = TOOL_TIMEOUT_MS;
+}
+
 /* WITHOUT: it is known that namespaces are refused here. */
 static int make_plan(struct run *run, char *const *argv, bool without, struct err *err)
 {
@@ -170,8 +181,8 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = plan_compile(&run->resolved, &host, &site, argv, &run->plan, err);
 	if (r == 0)
 		r = name_quarantine(run, err);
-	if (r == 0)
-		run->plan->tool = run->tool;
+	if (r == 0 && run->tool)
+		set_tool(run);
 	site_release(&site);
 	host_release(&host);
 	return r;
@@ -464,4 +475,14 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	stage_json(run, json);
 	run_history_json(run, json);
 	json_end_object(json);
+}
+
+void run_brief_json(const struct run *run, struct json *json)
+{
+	json_add_string(json, "run", run->id[0] ? run->id : NULL);
+	json_add_string(json, "outcome", run->plan ? outcome_name(run->result.outcome) : NULL);
+	json_add_uint(json, "duration_ms", run->result.duration_ms);
+	events_json(&run->result.events, json);
+	violations_json(&run->result.violations, json);
+	stage_json(run, json);
 }

@@ -76,6 +76,8 @@ void run_release(struct run *run);
 
 /* The result as one JSON object; ERR when it could not be run. */
 void run_json(const struct run *run, const struct err *err, struct json *json);
+/* Of the same, inside of an object: id, outcome, what was refused, what is staged. */
+void run_brief_json(const struct run *run, struct json *json);
 enum outcome run_error_outcome(const struct err *err);
 /* 125, 126 or 127, from what went wrong. */
 int run_error_status(const struct err *err);

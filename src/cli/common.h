@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/str.h"
 
+struct ask;
 struct context;
 struct violations;
 
@@ -77,6 +78,12 @@ void outfile_close(struct outfile *file);
 /* common-refused.c: why a run that failed may have failed, as far as the boundary knows: one
  * line for the likeliest refusal and one for what would allow it; or none. */
 void report_refused(const struct violations *violations);
+
+/* common-boundary.c: options that choose a boundary. */
+bool boundary_has(const struct opt *opt);
+int boundary_set(struct ask *ask, const struct opt *opt, const char *value, struct err *err);
+/* Do they go together? */
+int boundary_check(struct ask *ask, struct err *err);
 
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);
