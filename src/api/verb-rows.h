@@ -33,6 +33,7 @@ extern const struct verb verb_runs_prune;
 extern const struct verb verb_show;
 extern const struct verb verb_events_list;
 extern const struct verb verb_events_annotate;
+extern const struct verb verb_mcp_install;
 extern const struct verb verb_status;
 extern const struct verb verb_doctor;
 extern const struct verb verb_init;

@@ -38,6 +38,7 @@ const struct verb *const verbs[VERB_COUNT_] = {
 	[VERB_SHOW] = &verb_show,
 	[VERB_EVENTS_LIST] = &verb_events_list,
 	[VERB_EVENTS_ANNOTATE] = &verb_events_annotate,
+	[VERB_MCP_INSTALL] = &verb_mcp_install,
 	[VERB_STATUS] = &verb_status,
 	[VERB_DOCTOR] = &verb_doctor,
 	[VERB_INIT] = &verb_init,

@@ -38,6 +38,7 @@ static command_fn *const commands[VERB_COUNT_] = {
 	[VERB_SHOW] = cmd_show,
 	[VERB_EVENTS_LIST] = cmd_events_list,
 	[VERB_EVENTS_ANNOTATE] = cmd_events_annotate,
+	[VERB_MCP_INSTALL] = cmd_mcp_install,
 	[VERB_STATUS] = cmd_status,
 	[VERB_DOCTOR] = cmd_doctor,
 	[VERB_INIT] = cmd_init,
