@@ -32,6 +32,8 @@ struct opt_table options_events_list(void);
 /* verb-options-lanes.c */
 struct opt_table options_check(void);
 struct opt_table options_sandbox_inspect(void);
+/* verb-options-mcp.c */
+struct opt_table options_mcp_serve(void);
 /* verb-options-learn.c */
 struct opt_table options_sandbox_profile(void);
 struct opt_table options_sandbox_suggest(void);

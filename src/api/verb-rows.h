@@ -36,6 +36,7 @@ extern const struct verb verb_events_annotate;
 extern const struct verb verb_status;
 extern const struct verb verb_doctor;
 extern const struct verb verb_init;
+extern const struct verb verb_mcp_serve;
 extern const struct verb verb_completions;
 extern const struct verb verb_version;
 extern const struct verb verb_help;

@@ -41,6 +41,7 @@ const struct verb *const verbs[VERB_COUNT_] = {
 	[VERB_STATUS] = &verb_status,
 	[VERB_DOCTOR] = &verb_doctor,
 	[VERB_INIT] = &verb_init,
+	[VERB_MCP_SERVE] = &verb_mcp_serve,
 	[VERB_COMPLETIONS] = &verb_completions,
 	[VERB_VERSION] = &verb_version,
 	[VERB_HELP] = &verb_help,
