@@ -34,6 +34,8 @@ struct opt_table options_check(void);
 struct opt_table options_sandbox_inspect(void);
 /* verb-options-clients.c */
 struct opt_table options_mcp_install(void);
+/* verb-options-mcp.c */
+struct opt_table options_mcp_serve(void);
 /* verb-options-learn.c */
 struct opt_table options_sandbox_profile(void);
 struct opt_table options_sandbox_suggest(void);

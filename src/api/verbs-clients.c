@@ -6,7 +6,7 @@
 const struct verb verb_mcp_install = {
 	.id = VERB_MCP_INSTALL,
 	.name = "mcp install",
-	.group = GROUP_SETUP,
+	.group = GROUP_SESSIONS,
 	.operands = "",
 	.summary = "add pale to the servers of an MCP client",
 	.details = "Adds an entry `pale` to the client's list of servers. Everything else in\n"
