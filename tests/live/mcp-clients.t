@@ -50,6 +50,7 @@ def sdk(p, scenario, *args):
     if reason:
         return skip(p, reason)
     project(p)
+    p.config('# nothing yet\n')
     env = dict(p.env, PALE_MCP_CLIENTS=str(CLIENTS), MARK=mark())
     proc = subprocess.Popen([NODE, SDK, scenario, *server(p, *args)], env=env, cwd=p.ws, stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -72,11 +73,10 @@ def case_sdk_tools(p):
 
 
 def case_sdk_tools_staged(p):
-    before = (p.ws / 'file').exists()
     sdk(p, 'tools', '--staged')
     if not missing():
         ok((p.ws / 'hello.txt').read_text() == 'one line\n' and not (p.ws / 'new').exists(), p,
-           'the host has seen none of it', before)
+           'the host has seen none of it', sorted(p.ws.iterdir()))
 
 
 def case_sdk_progress(p):
@@ -103,8 +103,9 @@ def inspect(p, *args):
     """The inspector starts the server itself, asks one thing, and prints the answer."""
     config = {'mcpServers': {'pale': {'command': server(p)[0], 'args': [str(a) for a in server(p)[1:]], 'env': p.env}}}
     file = p.write(p.base / 'inspector.json', json.dumps(config))
-    return subprocess.run([NODE, INSPECTOR, '--cli', '--config', file, '--server', 'pale', *args], cwd=p.ws,
-                          env=p.env, capture_output=True, timeout=60)
+    # It finds its own package.json only from a folder beside it.
+    return subprocess.run([NODE, INSPECTOR, '--cli', '--config', file, '--server', 'pale', *args],
+                          cwd=INSPECTOR.parent, env=p.env, capture_output=True, timeout=60)
 
 
 def parsed(r):
