@@ -50,6 +50,8 @@ extern const struct verb verb_events_annotate;
 extern const struct verb verb_status;
 extern const struct verb verb_doctor;
 extern const struct verb verb_init;
+extern const struct verb verb_mcp_serve;
+extern const struct verb verb_mcp_install;
 extern const struct verb verb_completions;
 extern const struct verb verb_version;
 extern const struct verb verb_help;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cmd-exec-sh.h"
 #include "cli/cmd-exec.h"
 #include "cli/cmd-file.h"
 #include "cli/cmd-run.h"
@@ -68,6 +69,8 @@ int main(int argc, char **argv)
 	stdio_ensure();
 	if (argc < 1)
 		return hand_over(bare);
+	if (is_sh(argv[0]))
+		return cmd_sh(argc, argv);
 	argv[0] = bare[0];
 	if (argc > 1 && strcmp(argv[1], WARDEN_OPTION) == 0)
 		return warden_main(argc - 2, argv + 2, files_main);
