@@ -295,7 +295,7 @@ _Noreturn static void keep(struct keeper *k, const struct run_request *request, 
 
 static int await(int pipe, pid_t child, pid_t *ret_pid, struct err *err)
 {
-	struct outcome_report report;
+	struct outcome_report report = {0};
 	size_t got = 0;
 	ssize_t n = 1;
 
