@@ -240,7 +240,7 @@ static int open_parcel(struct parcel *p, struct words *ret, struct err *err)
 }
 
 /* Which descriptor is what, as errand_pack() has it. */
-static void sort_fds(const struct parcel *p, struct command *command)
+static void sort_fds(const struct parcel *p, struct launch *command)
 {
 	size_t next = p->order.order.value & ERRAND_APART ? 1 : 0;
 
@@ -252,10 +252,10 @@ static void sort_fds(const struct parcel *p, struct command *command)
 static int start(const struct warden *w, struct parcel *p, struct running *e, struct err *err)
 {
 	struct words words = {0};
-	struct command command = {.is_errand = true,
-				  .id = p->order.order.id,
-				  .terminal = -1,
-				  .is_tool = p->order.order.value & ERRAND_TOOL};
+	struct launch command = {.is_errand = true,
+				 .id = p->order.order.id,
+				 .terminal = -1,
+				 .is_tool = p->order.order.value & ERRAND_TOOL};
 	int r = open_parcel(p, &words, err);
 
 	if (r < 0)

@@ -71,10 +71,10 @@ static struct holder_word look_after(const struct warden_job *job, uint32_t id, 
 	}
 }
 
-_Noreturn static void hold(const struct warden_job *job, const struct command *command,
+_Noreturn static void hold(const struct warden_job *job, const struct launch *command,
 			   const struct pty *pty, int pipe)
 {
-	struct command own = *command;
+	struct launch own = *command;
 	struct start start = {0};
 	struct holder_word word;
 
@@ -94,7 +94,7 @@ _Noreturn static void hold(const struct warden_job *job, const struct command *c
 	_exit(fd_write_all(pipe, &word, sizeof(word)) < 0);
 }
 
-pid_t holder_start(const struct warden_job *job, const struct command *command,
+pid_t holder_start(const struct warden_job *job, const struct launch *command,
 		   const struct pty *pty, pid_t *ret_leader, int *ret_pipe, struct err *err)
 {
 	struct start start = {0};

@@ -9,7 +9,7 @@
 #pragma once
 #include <sys/types.h>
 
-struct command;
+struct launch;
 struct err;
 struct pty;
 struct rusage;
@@ -27,5 +27,5 @@ struct holder_word holder_word_of(int status, const struct rusage *usage);
 /* Start one that launches COMMAND with a terminal after PTY. Returns its pid, and in
  * *ret_leader the errand's; *ret_pipe, the caller's, has a struct holder_word when it ends
  * properly. Else -errno. */
-pid_t holder_start(const struct warden_job *job, const struct command *command,
+pid_t holder_start(const struct warden_job *job, const struct launch *command,
 		   const struct pty *pty, pid_t *ret_leader, int *ret_pipe, struct err *err);

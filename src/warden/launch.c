@@ -26,7 +26,7 @@ enum { NOTES = 3 };
 
 struct attempt {
 	const struct warden_job *job;
-	const struct command *command;
+	const struct launch *command;
 	/* Written by the child in our memory. */
 	int error;
 	struct err *err; /* set when it failed before the program was tried */
@@ -47,7 +47,7 @@ static int start_session(int terminal, struct err *err)
 
 /* What came for it is above 3; 0, 1, 2 and the channel are below. *channel moves when its
  * place is wanted. */
-static int place_fds(const struct command *c, int *channel, struct err *err)
+static int place_fds(const struct launch *c, int *channel, struct err *err)
 {
 	for (int i = 0; i < 3; i++)
 		if (c->fds[i] >= 0 && dup2(c->fds[i], i) < 0)
@@ -60,7 +60,7 @@ static int place_fds(const struct command *c, int *channel, struct err *err)
 	return 0;
 }
 
-static int set_scene(const struct command *c, int *channel, struct err *err)
+static int set_scene(const struct launch *c, int *channel, struct err *err)
 {
 	int unused = -1, r = place_fds(c, channel, err);
 
@@ -94,7 +94,7 @@ static int enter_observed(const struct op *observed, uint32_t id, int channel, s
 }
 
 /* That of an errand tells the pid. */
-static int report_start(const struct warden_job *job, const struct command *c, int channel,
+static int report_start(const struct warden_job *job, const struct launch *c, int channel,
 			struct err *err)
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = c->id};
@@ -109,7 +109,7 @@ static int report_start(const struct warden_job *job, const struct command *c, i
 }
 
 /* What only the command's process does to itself. */
-static int prepare_child(const struct warden_job *job, const struct command *c, struct err *err)
+static int prepare_child(const struct warden_job *job, const struct launch *c, struct err *err)
 {
 	sigset_t none;
 	int channel = job->channel, r = c->is_errand ? set_scene(c, &channel, err) : 0;
@@ -144,7 +144,7 @@ static int launch_child(void *data)
 	_exit(1);
 }
 
-_Noreturn static void tool_child(const struct warden_job *job, const struct command *c, int failure)
+_Noreturn static void tool_child(const struct warden_job *job, const struct launch *c, int failure)
 {
 	struct err err = {0};
 	unsigned first = c->is_errand && c->notes >= 0 ? NOTES + 1 : STDERR_FILENO + 1;
@@ -160,7 +160,7 @@ _Noreturn static void tool_child(const struct warden_job *job, const struct comm
 }
 
 /* What the warden holds, a tool holds as well, until it is confined. */
-static pid_t launch_tool(const struct warden_job *job, const struct command *c, struct err *err)
+static pid_t launch_tool(const struct warden_job *job, const struct launch *c, struct err *err)
 {
 	struct err failed;
 	int pair[2], pidfd;
@@ -189,7 +189,7 @@ static pid_t launch_tool(const struct warden_job *job, const struct command *c, 
 	return failed.errnum ? -failed.errnum : -EPIPE;
 }
 
-pid_t launch_command(const struct warden_job *job, const struct command *command, struct err *err)
+pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err)
 {
 	static char stack[32768] __attribute__((aligned(16)));
 	struct attempt attempt = {.job = job, .command = command, .err = err};

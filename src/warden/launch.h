@@ -15,7 +15,7 @@
 struct err;
 struct warden_job;
 
-struct command {
+struct launch {
 	char *const *argv;
 	char *const *env;
 	bool is_tool; /* argv is for the job's tool */
@@ -29,4 +29,4 @@ struct command {
 };
 
 /* Its pid; or -errno, and err says why nothing was executed. */
-pid_t launch_command(const struct warden_job *job, const struct command *command, struct err *err);
+pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err);

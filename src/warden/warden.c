@@ -197,10 +197,10 @@ _Noreturn void warden_run(const struct warden_job *job)
 	if (!job->observed && warden_send_report(job->channel, &starting) < 0)
 		_exit(1);
 	w.command = launch_command(job,
-				   &(struct command){.argv = job->argv,
-						     .env = job->env,
-						     .is_tool = job->tool,
-						     .terminal = job->terminal},
+				   &(struct launch){.argv = job->argv,
+						    .env = job->env,
+						    .is_tool = job->tool,
+						    .terminal = job->terminal},
 				   &err);
 	if (w.command < 0)
 		fail(job, &err);
