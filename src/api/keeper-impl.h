@@ -74,7 +74,7 @@ struct keeper {
 	struct standing *standing;
 	int listener, signals, lifeline;
 	uint64_t idle_ms;
-	struct loop_timer idle, rest;
+	struct loop_timer idle;
 	struct client *clients;
 	struct job *jobs;
 	size_t n_clients, n_living, n_finished;

@@ -89,8 +89,8 @@ static void table(void)
 		tap_ok(verb->summary && !str_ends(verb->summary, "."), "%s: has a summary",
 		       verb->name);
 		tap_ok(verb->max == VERB_ANY || verb->max >= verb->min, "%s: operands", verb->name);
-		tap_eq_int(verb->on_run_path, is_on_run_path(verb),
-			   "%s: which program it is in", verb->name);
+		tap_eq_int(verb->on_run_path, is_on_run_path(verb), "%s: which program it is in",
+			   verb->name);
 	}
 }
 
