@@ -57,7 +57,7 @@ static int emit_bytes(struct emitter *e, const struct bytes *bytes)
 	return r;
 }
 
-static int encode(uint32_t c, uint8_t *ret)
+int regex_encode(uint32_t c, uint8_t ret[4])
 {
 	int len = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
 	static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -92,8 +92,8 @@ static int split(struct emitter *e, uint32_t first, uint32_t last, bytes_fn *eac
 			return r < 0 ? r : split(e, last & ~m, last, each, data);
 		}
 	}
-	bytes.len = encode(first, bytes.low);
-	encode(last, bytes.high);
+	bytes.len = regex_encode(first, bytes.low);
+	regex_encode(last, bytes.high);
 	return each(e, &bytes, data);
 }
 
@@ -261,6 +261,8 @@ int regex_compile(const char *text, bool ignore_case, struct regex *ret, const c
 	*ret = (struct regex){0};
 	if (r == 0)
 		r = regex_emit(&tree, ret, ret_why);
+	if (r == 0)
+		regex_find_must(&tree, ignore_case, ret->must);
 	regex_tree_release(&tree);
 	return r;
 }

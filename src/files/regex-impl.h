@@ -36,5 +36,9 @@ struct regex_tree {
 
 int regex_parse(const char *text, bool ignore_case, struct regex_tree *ret, const char **ret_why);
 void regex_tree_release(struct regex_tree *tree);
+/* The longest text that every match holds; in lower case with IGNORE_CASE. */
+void regex_find_must(const struct regex_tree *tree, bool ignore_case, char ret[REGEX_MUST_MAX]);
+/* The bytes of the character C; how many. */
+int regex_encode(uint32_t c, uint8_t ret[4]);
 /* TREE as a program. -EINVAL: it is too large. */
 int regex_emit(const struct regex_tree *tree, struct regex *ret, const char **ret_why);

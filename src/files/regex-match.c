@@ -40,6 +40,7 @@ struct matcher {
 	uint32_t *places;
 	uint32_t places_len;
 	uint32_t hash[HASH_SIZE]; /* a state's number + 1 */
+	uint32_t first;           /* the row of the first state; 0: not made yet */
 	/* While a transition is made: */
 	uint32_t *list, *stack;
 	uint32_t list_len;
@@ -150,7 +151,7 @@ static uint32_t hash_list(const struct matcher *m, uint8_t about)
 
 static void forget(struct matcher *m)
 {
-	m->states_len = m->places_len = 0;
+	m->states_len = m->places_len = m->first = 0;
 	memset(m->hash, 0, sizeof(m->hash));
 }
 
@@ -190,9 +191,15 @@ static uint32_t intern(struct matcher *m, uint8_t about)
 /* At the beginning of a line. */
 static uint32_t first_row(struct matcher *m)
 {
+	uint32_t row = m->first;
+
+	if (row)
+		return row;
 	begin_list(m);
 	add(m, 0, NULL);
-	return intern(m, AT_BEGIN);
+	row = intern(m, AT_BEGIN);
+	m->first = row;
+	return row;
 }
 
 /* The list with what holds before the byte C: true when that is a match. */

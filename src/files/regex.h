@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { REGEX_CODE_MAX = 50000 };
+enum { REGEX_CODE_MAX = 50000, REGEX_MUST_MAX = 64 };
 
 enum regex_op {
 	REGEX_BYTE,  /* one from `low` to `high`, then the next */
@@ -39,6 +39,7 @@ struct regex {
 	struct regex_code *code;
 	size_t len, cap;
 	bool has_words;
+	char must[REGEX_MUST_MAX]; /* text that every match holds; "": none is known */
 };
 
 /* -EINVAL: *ret_why says what is wrong. Released whatever the outcome. */

@@ -49,6 +49,8 @@ int scan_init(struct scan *scan, const char *pattern, bool fixed, bool ignore_ca
 	if (fixed || !pattern[strcspn(pattern, "\\^$.[]|()*+?{}")])
 		return init_text(scan, pattern);
 	r = regex_compile(pattern, ignore_case, &scan->regex, ret_why);
+	if (r == 0 && scan->regex.must[0])
+		r = init_text(scan, scan->regex.must);
 	if (r < 0)
 		return r;
 	scan->matcher = matcher_new(&scan->regex);
@@ -98,11 +100,32 @@ static const char *find_text(const struct scan *scan, const char *text, size_t l
 	return NULL;
 }
 
+/* The expression is asked only about lines that hold what it must match. */
+static const char *find_both(struct scan *scan, const char *text, size_t len)
+{
+	const char *end = text + len, *at;
+
+	while (text < end && (at = find_text(scan, text, (size_t)(end - text)))) {
+		const char *before = memrchr(text, '\n', (size_t)(at - text));
+		const char *begin = before ? before + 1 : text;
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		size_t line = (size_t)((newline ? newline + 1 : end) - begin);
+		const char *found = matcher_find(scan->matcher, begin, line);
+
+		if (found)
+			return found;
+		text = begin + line;
+	}
+	return NULL;
+}
+
 const char *scan_find(struct scan *scan, const char *text, size_t len)
 {
 	if (len == 0)
 		return NULL;
-	return scan->matcher ? matcher_find(scan->matcher, text, len) : find_text(scan, text, len);
+	if (!scan->matcher)
+		return find_text(scan, text, len);
+	return scan->text ? find_both(scan, text, len) : matcher_find(scan->matcher, text, len);
 }
 
 /* What has been told of a text so far. */

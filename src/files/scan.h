@@ -12,13 +12,14 @@ struct str;
 enum { SCAN_LINE_MAX = 512 }; /* bytes of a line that are shown */
 
 struct scan {
-	/* Plain text, folded to lower case if `ignore_case`; or NULL. */
+	/* Plain text, folded to lower case if `ignore_case`: what is looked for, or what the
+	 * expression needs; or NULL. */
 	char *text;
 	size_t len;
 	size_t skip[256]; /* how far the text can be moved when this byte is at its end */
 	bool ignore_case;
-	struct regex regex; /* … or this */
-	struct matcher *matcher;
+	struct regex regex;
+	struct matcher *matcher; /* NULL: the text is all */
 };
 
 /* FIXED: PATTERN is plain text. -EINVAL: *ret_why. Released whatever the outcome. */
