@@ -17,6 +17,7 @@ enum { OWN_MAX = 12 };
 	}
 
 static const struct opt shared_opts[] = {
+	{"session", 's', "NAME", "in this session, and its boundary", OPT_SESSION, NULL},
 	{"preset", 0, "NAME", "the boundary of this preset instead", OPT_PRESET, NULL},
 	WORKSPACE,
 	{"allow-degraded", 0, "DIM", "run even if this dimension is enforced only in part",
