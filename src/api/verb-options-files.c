@@ -103,12 +103,12 @@ struct opt_table options_file_edit(void)
 struct opt_table options_file_grep(void)
 {
 	static const struct opt own[] = {
-		{"fixed", 'F', NULL, "PATTERN is plain text", OPT_FIXED, NULL},
+		{"fixed", 0, NULL, "PATTERN is plain text", OPT_FIXED, NULL},
 		{"ignore-case", 'i', NULL, "letters of ASCII match in either case", OPT_IGNORE_CASE,
 		 NULL},
 		{"glob", 'g', "GLOB", "only files that match; with ! in front, only others",
 		 OPT_GLOB, NULL},
-		{"context", 'C', "N", "show N lines around each", OPT_CONTEXT, NULL},
+		{"context", 0, "N", "show N lines around each", OPT_CONTEXT, NULL},
 		{"max", 'm', "N", "at most N lines that match (1000)", OPT_MAX, NULL},
 		NO_IGNORE,
 	};
