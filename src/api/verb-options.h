@@ -38,3 +38,11 @@ struct opt_table options_mcp_serve(void);
 struct opt_table options_sandbox_profile(void);
 struct opt_table options_sandbox_suggest(void);
 struct opt_table options_sandbox_tighten(void);
+/* verb-options-sessions.c */
+struct opt_table options_exec(void);
+struct opt_table options_session_list(void);
+struct opt_table options_session_start(void);
+struct opt_table options_session_stop(void);
+struct opt_table options_output(void);
+struct opt_table options_signal(void);
+struct opt_table options_wait(void);

@@ -5,6 +5,7 @@
 
 extern const struct verb verb_run;
 extern const struct verb verb_shell;
+extern const struct verb verb_exec;
 extern const struct verb verb_check;
 extern const struct verb verb_commands_list;
 extern const struct verb verb_commands_show;
@@ -27,6 +28,14 @@ extern const struct verb verb_config_check;
 extern const struct verb verb_config_keys;
 extern const struct verb verb_trust;
 extern const struct verb verb_allow;
+extern const struct verb verb_session_list;
+extern const struct verb verb_session_start;
+extern const struct verb verb_session_stop;
+extern const struct verb verb_session_rm;
+extern const struct verb verb_session_prune;
+extern const struct verb verb_output;
+extern const struct verb verb_signal;
+extern const struct verb verb_wait;
 extern const struct verb verb_why;
 extern const struct verb verb_runs_list;
 extern const struct verb verb_runs_prune;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cmd-exec.h"
 #include "cli/cmd-run.h"
 #include "cli/common.h"
 #include "result/result.h"
@@ -17,6 +18,15 @@
 static int (*const commands[VERB_COUNT_])(enum verb_id verb, int argc, char **argv) = {
 	[VERB_RUN] = cmd_run,
 	[VERB_SHELL] = cmd_run,
+	[VERB_EXEC] = cmd_exec,
+	[VERB_SESSION_LIST] = cmd_session,
+	[VERB_SESSION_START] = cmd_session_start,
+	[VERB_SESSION_STOP] = cmd_session,
+	[VERB_SESSION_RM] = cmd_session,
+	[VERB_SESSION_PRUNE] = cmd_session,
+	[VERB_OUTPUT] = cmd_job,
+	[VERB_SIGNAL] = cmd_job,
+	[VERB_WAIT] = cmd_job,
 };
 
 /* Beside this program or in its libexec; never by PATH. */

@@ -123,11 +123,11 @@ static int allow_again(const struct landlock *landlock, int fd, struct err *err)
 	return r < 0 && r != -EBADFD ? err_sys(err, r, "Landlock rule for descriptor %d", fd) : 0;
 }
 
-int landlock_enter(const struct landlock *landlock, struct err *err)
+int landlock_enter(const struct landlock *landlock, bool with_stdio, struct err *err)
 {
 	int r = 0;
 
-	for (int fd = 0; fd <= 2 && r == 0; fd++)
+	for (int fd = 0; with_stdio && fd <= 2 && r == 0; fd++)
 		r = allow_again(landlock, fd, err);
 	if (r < 0)
 		return r;

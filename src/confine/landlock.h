@@ -8,6 +8,7 @@
  * the command's process alone. Allocation-free.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct err;
@@ -43,10 +44,10 @@ int landlock_init(struct landlock *landlock, unsigned about, struct err *err);
 void landlock_release(struct landlock *landlock);
 /* Open what FD, which may be O_PATH, refers to and everything below. */
 int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, struct err *err);
-/* Descriptors 0, 1 and 2 can be reopened by /proc/self/fd in the direction that
- * they were opened in, wherever they are. Then enter. Needs no_new_privs, or
- * CAP_SYS_ADMIN in the user namespace. */
-int landlock_enter(const struct landlock *landlock, struct err *err);
+/* WITH_STDIO: descriptors 0, 1 and 2 can be reopened by /proc/self/fd in the direction that
+ * they were opened in, wherever they are; by everybody who enters from here on. Then
+ * enter. Needs no_new_privs, or CAP_SYS_ADMIN in the user namespace. */
+int landlock_enter(const struct landlock *landlock, bool with_stdio, struct err *err);
 /* Enter another one, about signals alone: from then on those of this process, kill(-1)
  * too, reach what it starts and nobody else, even its parent. Needs the same. */
 int landlock_enclose(struct err *err);

@@ -116,6 +116,7 @@ int warden_main(int argc, char *const *args, int (*tool)(char *const *argv))
 			&(struct warden_job){.argv = job.argv,
 					     .env = job.env,
 					     .tool = job.is_tool ? tool : NULL,
+					     .stands = job.stands,
 					     .owns_pidns = job.owns_pidns,
 					     .landlock = landlock.ruleset >= 0 ? &landlock : NULL,
 					     .observed = step_observed(job.steps, job.steps_len),
