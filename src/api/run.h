@@ -93,6 +93,8 @@ int run_make_id(char ret[RUN_ID_SIZE], struct err *err);
 void run_json(const struct run *run, const struct err *err, struct json *json);
 /* Its members that say that nothing was executed, and why. */
 void run_error_json(const struct err *err, struct json *json);
+/* Of the same, inside of an object: id, outcome, what was refused, what is staged. */
+void run_brief_json(const struct run *run, struct json *json);
 enum outcome run_error_outcome(const struct err *err);
 /* 125, 126 or 127, from what went wrong. */
 int run_error_status(const struct err *err);

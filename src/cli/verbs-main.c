@@ -73,6 +73,7 @@ static command_fn *const commands[VERB_COUNT_] = {
 	[VERB_DOCTOR] = cmd_doctor,
 	[VERB_INIT] = cmd_init,
 	[VERB_MCP_SERVE] = cmd_mcp_serve,
+	[VERB_MCP_INSTALL] = cmd_mcp_install,
 	[VERB_COMPLETIONS] = cmd_completions,
 	[VERB_VERSION] = cmd_version,
 	[VERB_HELP] = cmd_help,
