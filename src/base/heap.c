@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 
 enum {
+	PAGE = 4096,
 	PIECE = 256 * 1024,  /* what is asked for at a time */
 	PRESENT = 64 * 1024, /* of the first one: what a run needs as a rule */
 	SMALL_MAX = 1024,    /* classes in steps of 16 up to here, */
@@ -253,8 +254,20 @@ void lean_forget_heap(void)
 	heap.at = heap.end = NULL;
 	memset(heap.free, 0, sizeof(heap.free));
 }
+
+void lean_trim_heap(void)
+{
+	uintptr_t begin = ((uintptr_t)heap.at + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+
+	if (begin < (uintptr_t)heap.end)
+		(void)madvise((void *)begin, (uintptr_t)heap.end - begin, MADV_DONTNEED);
+}
 #else
 void lean_forget_heap(void)
+{
+}
+
+void lean_trim_heap(void)
 {
 }
 #endif

@@ -16,3 +16,5 @@ int lean_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
 /* Everything that was ever allocated is gone, but for large blocks. Only in `pale`, whose heap
  * this is; else nothing happens. */
 void lean_forget_heap(void);
+/* What was never given out of the heap takes no memory. */
+void lean_trim_heap(void);
