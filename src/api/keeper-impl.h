@@ -50,6 +50,7 @@ struct job {
 	struct plan plan;
 	struct strv argv;
 	struct job_output output;
+	int reply; /* what a file tool writes to; 0: none */
 	int status;
 };
 

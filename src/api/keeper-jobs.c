@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/file-tool.h"
 #include "api/keeper-impl.h"
 #include "api/run-history.h"
 #include "api/run-notes.h"
@@ -95,6 +96,8 @@ void job_free(struct job *job)
 	if (job->output.file >= 0)
 		forget_files(job);
 	job_output_close(&job->output);
+	if (job->reply > 0)
+		fd_close(job->reply);
 	forget_history(&job->run.history);
 	events_release(&job->run.result.events);
 	violations_release(&job->run.result.violations);
@@ -292,6 +295,8 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 		result->events = (struct events){0};
 		result->violations = (struct violations){0};
 	}
+	if (job->reply > 0 && result)
+		file_reply_collect(&job->run, job->argv.items, job->reply);
 	run_explain_refused(&job->run);
 	job->status = failed ? run_error_status(failed) : result_status(&job->run.result);
 	run_history_end(&job->run, failed);

@@ -20,10 +20,11 @@
 #include "base/size.h"
 #include "base/sys.h"
 #include "plan/host.h"
+#include "files/files.h"
 
 enum { FACTS_MAX = 65536, ANSWER_MS = 5000, GONE_MS = 15000, PAUSE_US = 500 };
 
-int (*session_tool)(char *const *argv);
+int (*session_tool)(char *const *argv) = files_main;
 
 static int no_place(struct err *err)
 {
