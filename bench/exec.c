@@ -27,8 +27,8 @@ enum { BARE, EXEC, BWRAPPED, RUN, NOTHING, SUBJECTS };
 
 static char base[] = "/var/tmp/pale-bench-XXXXXX";
 static char home_var[64], state_var[64], runtime_var[64];
-static char *environment[] = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var,
-			      state_var,            runtime_var,    NULL};
+static char *environment[] = {
+	"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, runtime_var, NULL};
 static struct {
 	const char *name;
 	char *argv[24];
