@@ -219,6 +219,7 @@ static void close_all(struct keeper *k)
 	(void)run_stage_end(k->run, true, NULL);
 	remember(k, "session.end");
 	session_place_remove(&k->place);
+	shell_state_release(&k->shell);
 }
 
 static int tell_parent(int pipe, int r, const struct err *err)

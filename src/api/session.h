@@ -25,6 +25,7 @@ struct session_call {
 	struct stdio stdio; /* with `lifeline` */
 	int notes;          /* -1: none; see struct errand */
 	bool is_tool;       /* argv is for the session's plan->tool */
+	bool shell;         /* argv is one line */
 	bool background;
 	bool wants_json;
 	bool quiet; /* no notes */
