@@ -48,6 +48,9 @@ static bool parse(struct wish *w, struct session_message *m)
 	if (!session_take(&c, &w->fixed, sizeof(w->fixed)) || w->fixed.n_argv == 0 ||
 	    m->n_fds != n_fds)
 		return false;
+	if (w->flags & SESSION_SHELL &&
+	    (w->fixed.n_argv != 1 || w->flags & (SESSION_TOOL | SESSION_NOTES)))
+		return false;
 	w->cwd = session_take_string(&c);
 	w->argv = w->cwd ? session_take_strings(&c, w->fixed.n_argv) : NULL;
 	w->env = w->argv ? session_take_strings(&c, w->fixed.n_env) : NULL;
@@ -211,6 +214,8 @@ static int make_env(struct job *job, const struct wish *w, struct err *err)
 	resolved->env_set = set;
 	if (r == 0)
 		r = environ_compile(&job->plan, resolved, &site);
+	if (r == 0 && w->flags & SESSION_SHELL)
+		r = job_shell_env(job, w->set, err);
 	strv_release(&set);
 	resolved->env_set = (struct strv){0};
 	return r < 0 ? err_oom(err) : 0;
@@ -218,6 +223,8 @@ static int make_env(struct job *job, const struct wish *w, struct err *err)
 
 static int take_argv(struct job *job, const struct wish *w, struct err *err)
 {
+	if (w->flags & SESSION_SHELL)
+		return job_shell_begin(job, w->argv[0], w->flags & SESSION_CWD_ASKED, err);
 	for (char **arg = w->argv; *arg; arg++)
 		if (strv_add(&job->argv, *arg) < 0)
 			return err_oom(err);
@@ -290,7 +297,7 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 				  .env = job->plan.env.items,
 				  .cwd = job->plan.cwd,
 				  .fds = {w->fds[0], w->fds[1], w->fds[2]},
-				  .notes = w->notes,
+				  .notes = job->notes >= 0 ? job->notes : w->notes,
 				  .is_tool = w->flags & SESSION_TOOL,
 				  .timeout_ms = errand->timeout_ms,
 				  .cpu_ms = errand->cpu_ms,

@@ -517,6 +517,8 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	json_add_string(json, "command", run->command);
 	if (run->session)
 		json_add_string(json, "session", run->session);
+	if (run->shell)
+		json_add_string(json, "shell", run->shell);
 	if (err)
 		run_error_json(err, json);
 	else

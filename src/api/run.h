@@ -37,6 +37,7 @@ struct run {
 	struct plan *plan;
 	char id[RUN_ID_SIZE];
 	const char *session; /* that it is a command of, or NULL */
+	const char *shell;   /* of a line for its shell: "kept", "unchanged"; or NULL */
 	struct site *site;   /* kept there, or NULL; see run_request */
 	char *command;       /* the registered name, or NULL */
 	int (*tool)(char *const *argv);
