@@ -8,10 +8,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "api/run-history.h"
 #include "api/run-refused.h"
+#include "api/session.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/path.h"
 #include "files/files.h"
 
@@ -25,7 +28,6 @@ void file_job_release(struct file_job *job)
 	strv_release(&job->run.ask.env_set);
 	strv_release(&job->run.ask.allow_degraded);
 	str_release(&job->input);
-	strv_release(&job->words);
 }
 
 static int bad_text(const char *what, const char *why, struct err *err)
@@ -69,7 +71,7 @@ static int add_roots(const struct strv *paths, struct strv *words)
 	return r;
 }
 
-int file_tool_places(const struct run *run, struct strv *words)
+static int add_places(const struct run *run, struct strv *words)
 {
 	const struct spec *spec = &run->resolved.spec;
 	int r = strv_addf(words, "workspace=%s", run->context.workspace.root);
@@ -88,19 +90,32 @@ int file_tool_places(const struct run *run, struct strv *words)
 	return r;
 }
 
-/* The plan's argv, now that the boundary is known. */
-static int set_words(struct run *run, struct file_job *job, struct err *err)
+static bool says_place(const char *word)
 {
-	struct file_request request = job->request;
+	static const char *const keys[] = {"cwd=", "workspace=", "root=", "guard="};
+
+	for (size_t i = 0; i < array_len(keys); i++)
+		if (str_starts(word, keys[i]))
+			return true;
+	return false;
+}
+
+int file_tool_complete(const struct run *run, struct strv *words, struct err *err)
+{
+	_cleanup_(file_request_release) struct file_request request = {0};
+	bool bad = false;
 	int r;
 
-	request.cwd = run->plan->cwd;
-	r = file_request_pack(&request, &job->words);
+	for (size_t i = 1; i < words->len; i++)
+		bad |= says_place(words->items[i]);
+	r = strv_addf(words, "cwd=%s", run->plan->cwd);
 	if (r == 0)
-		r = file_tool_places(run, &job->words);
-	if (r == 0)
-		r = strv_copy(&run->plan->argv, &job->words);
-	return r < 0 ? err_oom(err) : 0;
+		r = add_places(run, words);
+	if (r < 0)
+		return err_oom(err);
+	return bad || !file_request_parse(words->items, &request)
+		       ? err_set(err, ERR_USAGE, -EINVAL, "no request that a file tool has")
+		       : 0;
 }
 
 /* In a file without a name, which cannot grow: nobody has to read while it is written. */
@@ -153,32 +168,89 @@ static int read_reply(int fd, struct str *ret, struct err *err)
 }
 
 /* It was ended, or it died. */
-static int not_finished(const struct run *run, struct err *err)
+static int not_finished(int status, struct err *err)
 {
-	const struct result *result = &run->result;
-
-	if (result->outcome == OUTCOME_TIMEOUT)
+	if (status == EXIT_TIMEOUT)
 		err_set(err, ERR_SYSTEM, -ETIMEDOUT, "the tool took too long and was ended");
 	else
-		err_set(err, ERR_SYSTEM, -EBADMSG, "the tool did not finish (%s)",
-			result->limit ? result->limit : outcome_name(result->outcome));
+		err_set(err, ERR_SYSTEM, -EBADMSG, "the tool did not finish (status %d)", status);
 	return err_hint(err, -EBADMSG, "ask for less at once, or allow more, as with --timeout");
 }
 
-int file_tool_run(struct run *run, struct file_job *job, struct str *ret_reply, struct err *err)
+static int put_result(const struct run *run, const struct err *failed, struct str *ret)
 {
-	static char *nothing[] = {"file", NULL};
-	_cleanup_(fd_closep) int input = -1, output = -1, null = -1;
-	struct file_verdict verdict;
+	struct json json = {.out = ret};
+
+	run_json(run, failed, &json);
+	return json_finish(&json);
+}
+
+/* In a sandbox of its own. */
+static int run_once(struct file_job *job, struct strv *words, struct str *ret_result,
+		    int *ret_status, struct err *err)
+{
+	static struct run run; /* not released: the process ends, which is faster */
 	int r;
 
-	job->run.args = nothing;
+	job->run.args = words->items;
 	job->run.tool = files_main;
-	/* What was refused is known without: the answer says so. */
+	/* What was refused is known without: the reply says so. */
 	job->run.ask.no_observe = true;
-	r = run_prepare(run, &job->run, err);
+	r = run_prepare(&run, &job->run, err);
 	if (r == 0)
-		r = set_words(run, job, err);
+		r = file_tool_complete(&run, words, err);
+	if (r == 0 && strv_copy(&run.plan->argv, words) < 0)
+		r = err_oom(err);
+	if (r == 0)
+		r = run_execute(&run, &job->run, err);
+	if (r == 0) {
+		job->began = true;
+		*ret_status = result_status(&run.result);
+		file_reply_collect(&run, words->items, job->run.stdio.fd[1]);
+	}
+	run_history_end(&run, r < 0 ? err : NULL);
+	if (put_result(&run, r < 0 ? err : NULL, ret_result) < 0)
+		return err_oom(err);
+	return r;
+}
+
+static int run_in_session(struct file_job *job, const struct strv *words, struct str *ret_result,
+			  int *ret_status, struct err *err)
+{
+	struct session_call call = {.session = job->session,
+				    .workspace = job->run.workspace,
+				    .argv = words->items,
+				    .timeout_ms = UINT64_MAX,
+				    .cpu_ms = UINT64_MAX,
+				    .memory = UINT64_MAX,
+				    .pids = UINT64_MAX,
+				    .max_output = UINT64_MAX,
+				    .stdio = job->run.stdio,
+				    .notes = -1,
+				    .is_tool = true,
+				    .wants_json = true,
+				    .quiet = true};
+	struct session_answer answer = {0};
+	int r = session_call(&call, &answer, err);
+
+	if (r == 0) {
+		job->began = true;
+		*ret_status = answer.status;
+		*ret_result = answer.json;
+		answer.json = (struct str){0};
+	}
+	session_answer_release(&answer);
+	return r;
+}
+
+int file_tool_run(struct file_job *job, struct str *ret_reply, struct str *ret_result,
+		  struct err *err)
+{
+	_cleanup_(strv_release) struct strv words = {0};
+	_cleanup_(fd_closep) int input = -1, output = -1, null = -1;
+	struct file_verdict verdict;
+	int status = 0, r = file_request_pack(&job->request, &words) < 0 ? err_oom(err) : 0;
+
 	if (r < 0)
 		return r;
 	null = fd_open("/dev/null", O_WRONLY);
@@ -191,16 +263,15 @@ int file_tool_run(struct run *run, struct file_job *job, struct str *ret_reply, 
 	job->run.stdio.fd[0] = input;
 	job->run.stdio.fd[1] = output;
 	job->run.stdio.fd[2] = null;
-	r = run_execute(run, &job->run, err);
-	run->result.violations.observed = true;
+	r = job->session ? run_in_session(job, &words, ret_result, &status, err)
+			 : run_once(job, &words, ret_result, &status, err);
 	if (r == 0)
 		r = read_reply(output, ret_reply, err);
 	if (r < 0)
 		return r;
-	if (file_reply_check(str_text(ret_reply), ret_reply->len, &verdict) < 0)
-		return not_finished(run, err);
-	file_reply_judge(run, job->words.items, &verdict);
-	return 0;
+	return file_reply_check(str_text(ret_reply), ret_reply->len, &verdict) < 0
+		       ? not_finished(status, err)
+		       : 0;
 }
 
 int file_reply_check(const char *text, size_t len, struct file_verdict *ret)
@@ -277,4 +348,24 @@ void file_reply_judge(struct run *run, char *const *words, const struct file_ver
 	for (size_t i = 0; i < request.paths.len; i++)
 		judge_path(run, &request, request.paths.items[i], verdict->code);
 	run_explain_refused(run);
+}
+
+/* Only of such files: reading others could make us wait. */
+static bool is_reply(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && seals & F_SEAL_GROW;
+}
+
+void file_reply_collect(struct run *run, char *const *words, int fd)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct file_verdict verdict;
+
+	violations_release(&run->result.violations);
+	run->result.violations.observed = true;
+	if (is_reply(fd) && read_reply(fd, &text, NULL) == 0 &&
+	    file_reply_check(str_text(&text), text.len, &verdict) == 0)
+		file_reply_judge(run, words, &verdict);
 }

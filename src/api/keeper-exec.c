@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/file-tool.h"
 #include "api/keeper-impl.h"
 #include "api/run-history.h"
 #include "backend/standing.h"
@@ -46,6 +47,9 @@ static bool parse(struct wish *w, struct session_message *m)
 
 	if (!session_take(&c, &w->fixed, sizeof(w->fixed)) || w->fixed.n_argv == 0 ||
 	    m->n_fds != n_fds)
+		return false;
+	if (w->flags & SESSION_SHELL &&
+	    (w->fixed.n_argv != 1 || w->flags & (SESSION_TOOL | SESSION_NOTES)))
 		return false;
 	w->cwd = session_take_string(&c);
 	w->argv = w->cwd ? session_take_strings(&c, w->fixed.n_argv) : NULL;
@@ -142,6 +146,10 @@ static int set_limits(struct job *job, const struct wish *w, struct errand *erra
 		errand->memory = UINT64_MAX;
 	if (w->fixed.pids == UINT64_MAX)
 		errand->pids = UINT64_MAX;
+	if (w->flags & SESSION_TOOL)
+		job->plan.max_output = UINT64_MAX;
+	if (w->flags & SESSION_TOOL && errand->timeout_ms == UINT64_MAX)
+		errand->timeout_ms = TOOL_TIMEOUT_MS;
 	job->plan.timeout_ms = errand->timeout_ms;
 	job->run.resolved.spec.timeout = errand->timeout_ms;
 	job->run.resolved.spec.cpu = errand->cpu_ms;
@@ -206,6 +214,8 @@ static int make_env(struct job *job, const struct wish *w, struct err *err)
 	resolved->env_set = set;
 	if (r == 0)
 		r = environ_compile(&job->plan, resolved, &site);
+	if (r == 0 && w->flags & SESSION_SHELL)
+		r = job_shell_env(job, w->set, err);
 	strv_release(&set);
 	resolved->env_set = (struct strv){0};
 	return r < 0 ? err_oom(err) : 0;
@@ -213,11 +223,25 @@ static int make_env(struct job *job, const struct wish *w, struct err *err)
 
 static int take_argv(struct job *job, const struct wish *w, struct err *err)
 {
+	if (w->flags & SESSION_SHELL)
+		return job_shell_begin(job, w->argv[0], w->flags & SESSION_CWD_ASKED, err);
 	for (char **arg = w->argv; *arg; arg++)
 		if (strv_add(&job->argv, *arg) < 0)
 			return err_oom(err);
 	job->plan.argv = job->argv;
 	return 0;
+}
+
+/* A tool is told where it may work by us, and what it says is looked at when it has ended. */
+static int take_tool(struct job *job, const struct wish *w, struct err *err)
+{
+	int r = file_tool_complete(&job->run, &job->argv, err);
+
+	if (r < 0)
+		return r;
+	job->plan.argv = job->argv;
+	job->reply = fcntl(w->fds[1], F_DUPFD_CLOEXEC, 3);
+	return job->reply < 0 ? err_sys(err, -errno, "dup") : 0;
 }
 
 /* Nobody answers what it asks, and what it prints is kept. */
@@ -262,6 +286,8 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 		r = choose_cwd(job, w, err);
 	if (r == 0)
 		r = make_env(job, w, err);
+	if (r == 0 && w->flags & SESSION_TOOL)
+		r = take_tool(job, w, err);
 	if (r == 0 && w->flags & SESSION_BACKGROUND)
 		r = send_to_background(job, w, err);
 	if (r < 0)
@@ -271,7 +297,7 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 				  .env = job->plan.env.items,
 				  .cwd = job->plan.cwd,
 				  .fds = {w->fds[0], w->fds[1], w->fds[2]},
-				  .notes = w->notes,
+				  .notes = job->notes >= 0 ? job->notes : w->notes,
 				  .is_tool = w->flags & SESSION_TOOL,
 				  .timeout_ms = errand->timeout_ms,
 				  .cpu_ms = errand->cpu_ms,
@@ -328,6 +354,8 @@ void keeper_exec(struct client *client, struct session_message *message)
 
 	if (!parse(&w, message))
 		r = err_set(&err, ERR_USAGE, -EBADMSG, "a request that cannot be understood");
+	else if (w.flags & SESSION_TOOL && w.flags & SESSION_BACKGROUND)
+		r = err_set(&err, ERR_USAGE, -EINVAL, "a file tool is not for the background");
 	else if (client->job)
 		r = err_set(&err, ERR_USAGE, -EBUSY, "a client has one command at a time");
 	if (r == 0)

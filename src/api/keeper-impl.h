@@ -9,6 +9,7 @@
 #include "api/run.h"
 #include "api/session-place.h"
 #include "api/session-proto.h"
+#include "api/shell-state.h"
 #include "base/loop.h"
 #include "base/str.h"
 #include "plan/host.h"
@@ -49,7 +50,11 @@ struct job {
 	struct run run; /* the session's, but for what is its own */
 	struct plan plan;
 	struct strv argv;
+	struct strv line; /* of a shell: what the history is told in place of argv */
+	int notes;        /* that its shell writes its state to; -1: none */
+	struct err *lost; /* why that was of no use; NULL: it was, or there is none */
 	struct job_output output;
+	int reply; /* what a file tool writes to; 0: none */
 	int status;
 };
 
@@ -74,9 +79,10 @@ struct keeper {
 	struct standing *standing;
 	int listener, signals, lifeline;
 	uint64_t idle_ms;
-	struct loop_timer idle, rest;
+	struct loop_timer idle;
 	struct client *clients;
 	struct job *jobs;
+	struct shell_state shell; /* as the last line for it left it */
 	size_t n_clients, n_living, n_finished;
 	uint32_t last_id;
 	bool is_gone; /* the sandbox, by itself */
@@ -106,3 +112,11 @@ void keeper_output(struct client *client, struct session_message *message);
 void keeper_wait(struct client *client, struct session_message *message);
 void keeper_signal(struct client *client, struct session_message *message);
 void keeper_info(struct client *client);
+
+/* keeper-shell.c: lines that are run by one shell after the other, as if it were the same. */
+/* LINE becomes JOB's command; HERE: where it is started, not where the last one ended. */
+int job_shell_begin(struct job *job, const char *line, bool here, struct err *err);
+int job_shell_env(struct job *job, char *const *set, struct err *err);
+/* Take what its shell left. */
+void job_shell_end(struct job *job);
+void job_shell_release(struct job *job);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/file-tool.h"
 #include "api/keeper-impl.h"
 #include "api/run-history.h"
 #include "api/run-notes.h"
@@ -38,6 +39,7 @@ struct job *job_new(struct keeper *k, struct err *err)
 	}
 	job->keeper = k;
 	job->output = (struct job_output){.pipe = -1, .file = -1};
+	job->notes = -1;
 	job->run = *k->run;
 	job->plan = *k->run->plan;
 	job->plan.env = job->plan.argv = (struct strv){0};
@@ -70,6 +72,16 @@ static void forget_files(const struct job *job)
 	(void)unlinkat(job->keeper->place.dir, name, 0);
 }
 
+static void forget_history(struct run_history *history)
+{
+	if (history->living > 0)
+		fd_close(history->living);
+	if (history->output > 0)
+		fd_close(history->output);
+	history->living = history->output = 0;
+	str_release(&history->start);
+}
+
 /* What it has of its own: all else is the session's. */
 void job_free(struct job *job)
 {
@@ -85,15 +97,14 @@ void job_free(struct job *job)
 	if (job->output.file >= 0)
 		forget_files(job);
 	job_output_close(&job->output);
-	if (job->run.history.living > 0)
-		fd_close(job->run.history.living);
-	if (job->run.history.output > 0)
-		fd_close(job->run.history.output);
-	str_release(&job->run.history.start);
+	if (job->reply > 0)
+		fd_close(job->reply);
+	forget_history(&job->run.history);
 	events_release(&job->run.result.events);
 	violations_release(&job->run.result.violations);
 	free(job->plan.cwd);
 	strv_release(&job->argv);
+	job_shell_release(job);
 	free(job);
 }
 
@@ -135,6 +146,8 @@ static int put_result(const struct job *job, const struct err *failed, struct st
 
 	if (!quiet && !failed)
 		run_notes(&job->run, count_note, &head.n_notes);
+	if (!quiet && !failed && job->lost)
+		count_note(&head.n_notes, job->lost);
 	if (failed)
 		head.n_notes = 1;
 	r = str_append_bytes(body, &head, sizeof(head));
@@ -144,6 +157,8 @@ static int put_result(const struct job *job, const struct err *failed, struct st
 		r = session_put_failure(body, failed);
 	else if (r == 0 && head.n_notes > 0)
 		run_notes(&job->run, add_note, body);
+	if (r == 0 && !quiet && !failed && job->lost)
+		add_note(body, job->lost);
 	if (r == 0 && job->flags & (SESSION_JSON | SESSION_BACKGROUND))
 		r = put_json(job, failed, body);
 	return r < 0 ? r : str_append_char(body, '\0');
@@ -286,9 +301,14 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 		result->events = (struct events){0};
 		result->violations = (struct violations){0};
 	}
+	if (job->reply > 0 && result)
+		file_reply_collect(&job->run, job->argv.items, job->reply);
+	if (!failed)
+		job_shell_end(job);
 	run_explain_refused(&job->run);
 	job->status = failed ? run_error_status(failed) : result_status(&job->run.result);
 	run_history_end(&job->run, failed);
+	forget_history(&job->run.history);
 	k->n_living--;
 	finish(job, failed);
 	keeper_stir(k);

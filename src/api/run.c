@@ -25,8 +25,6 @@
 #include "policy/trust.h"
 #include "stage/stage.h"
 
-enum { TOOL_TIMEOUT_MS = 30000 };
-
 /* Sorts by time: milliseconds, then chance. */
 int run_make_id(char ret[RUN_ID_SIZE], struct err *err)
 {
@@ -164,15 +162,6 @@ static int probe_site(const struct run *run, struct site *ret, struct err *err)
 			  err);
 }
 
-/* Its answer is short by itself, and worth nothing with a part of it missing. */
-static void set_tool(struct run *run)
-{
-	run->plan->tool = run->tool;
-	run->plan->max_output = UINT64_MAX;
-	if (run->plan->timeout_ms == UINT64_MAX)
-		run->plan->timeout_ms = TOOL_TIMEOUT_MS;
-}
-
 /* WITHOUT: it is known that namespaces are refused here. */
 static int make_plan(struct run *run, char *const *argv, bool without, struct err *err)
 {
@@ -200,8 +189,8 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = plan_compile(&run->resolved, &host, &site, argv, &run->plan, err);
 	if (r == 0)
 		r = name_quarantine(run, err);
-	if (r == 0 && run->tool)
-		set_tool(run);
+	if (r == 0)
+		run->plan->tool = run->tool;
 	if (r == 0 && run->site) {
 		site_release(run->site);
 		*run->site = site;
@@ -319,9 +308,15 @@ struct way {
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
+	struct plan *plan = run->plan;
 
+	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
+	if (plan->tool)
+		plan->max_output = UINT64_MAX;
+	if (plan->tool && plan->timeout_ms == UINT64_MAX)
+		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	return local_run(run->plan, &stdio, way->request->profile, &run->result, err);
+	return local_run(plan, &stdio, way->request->profile, &run->result, err);
 }
 
 /* Time and CPU time are each command's. */
@@ -522,6 +517,8 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	json_add_string(json, "command", run->command);
 	if (run->session)
 		json_add_string(json, "session", run->session);
+	if (run->shell)
+		json_add_string(json, "shell", run->shell);
 	if (err)
 		run_error_json(err, json);
 	else
@@ -540,14 +537,4 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	stage_json(run, json);
 	run_history_json(run, json);
 	json_end_object(json);
-}
-
-void run_brief_json(const struct run *run, struct json *json)
-{
-	json_add_string(json, "run", run->id[0] ? run->id : NULL);
-	json_add_string(json, "outcome", run->plan ? outcome_name(run->result.outcome) : NULL);
-	json_add_uint(json, "duration_ms", run->result.duration_ms);
-	events_json(&run->result.events, json);
-	violations_json(&run->result.violations, json);
-	stage_json(run, json);
 }

@@ -25,6 +25,8 @@ struct standing_ear;
 
 #define RUN_ID_SIZE 32
 
+enum { TOOL_TIMEOUT_MS = 30000 }; /* of a tool, where nothing else is said */
+
 struct run {
 	struct context context;
 	struct resolved resolved;
@@ -35,6 +37,7 @@ struct run {
 	struct plan *plan;
 	char id[RUN_ID_SIZE];
 	const char *session; /* that it is a command of, or NULL */
+	const char *shell;   /* of a line for its shell: "kept", "unchanged"; or NULL */
 	struct site *site;   /* kept there, or NULL; see run_request */
 	char *command;       /* the registered name, or NULL */
 	int (*tool)(char *const *argv);
@@ -93,8 +96,6 @@ int run_make_id(char ret[RUN_ID_SIZE], struct err *err);
 void run_json(const struct run *run, const struct err *err, struct json *json);
 /* Its members that say that nothing was executed, and why. */
 void run_error_json(const struct err *err, struct json *json);
-/* Of the same, inside of an object: id, outcome, what was refused, what is staged. */
-void run_brief_json(const struct run *run, struct json *json);
 enum outcome run_error_outcome(const struct err *err);
 /* 125, 126 or 127, from what went wrong. */
 int run_error_status(const struct err *err);

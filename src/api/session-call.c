@@ -119,8 +119,9 @@ static uint32_t flags_of(const struct caller *c)
 	const struct session_call *call = c->call;
 
 	return (call->background ? SESSION_BACKGROUND : 0) | (call->wants_json ? SESSION_JSON : 0) |
-	       (call->is_tool ? SESSION_TOOL : 0) | (call->quiet ? SESSION_QUIET : 0) |
-	       (call->notes >= 0 ? SESSION_NOTES : 0) | (call->cwd ? SESSION_CWD_ASKED : 0) |
+	       (call->is_tool ? SESSION_TOOL : 0) | (call->shell ? SESSION_SHELL : 0) |
+	       (call->quiet ? SESSION_QUIET : 0) | (call->notes >= 0 ? SESSION_NOTES : 0) |
+	       (call->cwd ? SESSION_CWD_ASKED : 0) |
 	       (c->max_output != UINT64_MAX ? SESSION_PIPED : 0) |
 	       (c->streams && local_streams_pty(c->streams) ? SESSION_PTY : 0);
 }
@@ -477,7 +478,7 @@ static int reach_or_start(const struct session_call *call, struct err *err)
 
 	for (int tries = 0; tries < 100 && (sock == -ENOENT || sock == -ECONNREFUSED); tries++) {
 		*err = (struct err){0};
-		r = session_start(&request, &wish, &started, err);
+		r = session_raise(&request, &wish, &started, err);
 		str_release(&started.json);
 		if (r < 0 && r != -EBUSY)
 			return r;

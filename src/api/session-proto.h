@@ -62,6 +62,7 @@ enum {
 	SESSION_CWD_ASKED = 1 << 7, /* --cwd: elsewhere will not do */
 	SESSION_FOLLOW = 1 << 8,    /* OUTPUT: wait until there is some */
 	SESSION_IF_IDLE = 1 << 9,   /* STOP: not when a command is running */
+	SESSION_SHELL = 1 << 11,    /* EXEC: argv is one line; see api/shell-state.h */
 	SESSION_QUIET = 1 << 10,    /* EXEC: no notes */
 };
 

@@ -41,10 +41,9 @@ void shell_state_release(struct shell_state *state)
 	*state = (struct shell_state){0};
 }
 
-int shell_argv(const struct shell_state *state, const char *line, struct strv *ret)
+int shell_argv(const char *cwd, const char *line, struct strv *ret)
 {
-	const char *words[] = {
-		"/bin/sh", "-c", CHOOSE, "sh", PROLOGUE, line, state->cwd ? state->cwd : ""};
+	const char *const words[] = {"/bin/sh", "-c", CHOOSE, "sh", PROLOGUE, line, cwd ? cwd : ""};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < array_len(words); i++)

@@ -24,8 +24,9 @@ struct shell_state {
 
 void shell_state_release(struct shell_state *state);
 
-/* The command that runs LINE from STATE's folder on, and writes to descriptor 3. */
-int shell_argv(const struct shell_state *state, const char *line, struct strv *ret);
+/* The command that runs LINE in the folder CWD (NULL: where it is started), and writes to
+ * descriptor 3. */
+int shell_argv(const char *cwd, const char *line, struct strv *ret);
 /* STATE's variables in place of ENV, SET over them. An empty STATE leaves ENV as it is. */
 int shell_env(const struct shell_state *state, char *const *set, struct strv *env);
 

@@ -17,6 +17,7 @@ enum { OWN_MAX = 12 };
 	}
 
 static const struct opt shared_opts[] = {
+	{"session", 's', "NAME", "in this session, and its boundary", OPT_SESSION, NULL},
 	{"preset", 0, "NAME", "the boundary of this preset instead", OPT_PRESET, NULL},
 	WORKSPACE,
 	{"allow-degraded", 0, "DIM", "run even if this dimension is enforced only in part",
@@ -102,12 +103,12 @@ struct opt_table options_file_edit(void)
 struct opt_table options_file_grep(void)
 {
 	static const struct opt own[] = {
-		{"fixed", 'F', NULL, "PATTERN is plain text", OPT_FIXED, NULL},
+		{"fixed", 0, NULL, "PATTERN is plain text", OPT_FIXED, NULL},
 		{"ignore-case", 'i', NULL, "letters of ASCII match in either case", OPT_IGNORE_CASE,
 		 NULL},
 		{"glob", 'g', "GLOB", "only files that match; with ! in front, only others",
 		 OPT_GLOB, NULL},
-		{"context", 'C', "N", "show N lines around each", OPT_CONTEXT, NULL},
+		{"context", 0, "N", "show N lines around each", OPT_CONTEXT, NULL},
 		{"max", 'm', "N", "at most N lines that match (1000)", OPT_MAX, NULL},
 		NO_IGNORE,
 	};

@@ -20,9 +20,13 @@ const struct verb verb_exec = {
 		   "file has changed since, nothing is run (125); the workspace's own session\n"
 		   "is started anew instead, if no command runs in it.\n"
 		   "\n"
+		   "With --shell, CMD is one line for bash, or sh where there is none. Its\n"
+		   "folder and its exported variables are there for the next such line.\n"
+		   "\n"
 		   "The exit status is the command's own; 124, 125, 126, 127 and 128+N as of\n"
 		   "`pale run`.",
 	.examples = "pale exec -- make -j4\n"
+		    "pale exec --shell -- 'cd src && export DEBUG=1'\n"
 		    "pale exec -s review --timeout 10s -- ./check.sh\n"
 		    "pale exec --background -- python3 -m http.server",
 	.options = options_exec,

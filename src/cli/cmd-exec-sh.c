@@ -2,10 +2,10 @@
 #include "cli/cmd-exec-sh.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "cli/cmd-exec.h"
 #include "cli/cmd-run.h"
 #include "cli/common.h"
 #include "result/result.h"
@@ -27,14 +27,24 @@ int cmd_sh(int argc, char **argv)
 {
 	/* A shell that is called by a name with a dash is to be a login shell. */
 	bool login = *path_basename(argv[0]) == '-';
-	const char *head[] = {"run", "--", "/bin/sh", "-c", CHOOSE, "pale-sh", "-l"};
-	size_t n = array_len(head) - !login, len = n + (size_t)argc - 1;
-	char **line = calloc(len + 1, sizeof(*line));
+	char *session = getenv("PALE_SESSION");
+	const char *const shell[] = {"--", "/bin/sh", "-c", CHOOSE, "pale-sh", "-l"};
+	size_t n = 0, words = array_len(shell) - !login;
+	char **line = calloc(3 + words + (size_t)argc, sizeof(*line));
 
 	if (!line)
 		return report_oom(), EXIT_NOT_RUN;
-	for (size_t i = 0; i < n; i++)
-		line[i] = (char *)head[i];
-	memcpy(line + n, argv + 1, ((size_t)argc - 1) * sizeof(*line));
-	return cmd_run(VERB_RUN, (int)len, line); /* the process ends: nothing is freed */
+	if (session && !*session)
+		session = NULL;
+	line[n++] = session ? "exec" : "run";
+	if (session) {
+		line[n++] = "--session";
+		line[n++] = session;
+	}
+	for (size_t i = 0; i < words; i++)
+		line[n++] = (char *)shell[i];
+	for (int i = 1; i < argc; i++)
+		line[n++] = argv[i];
+	/* The process ends: nothing is freed. */
+	return session ? cmd_exec(VERB_EXEC, (int)n, line) : cmd_run(VERB_RUN, (int)n, line);
 }

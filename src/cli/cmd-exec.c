@@ -62,6 +62,9 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	case OPT_BACKGROUND:
 		args->call.background = true;
 		return 0;
+	case OPT_LINE:
+		args->call.shell = true;
+		return 0;
 	case OPT_CWD:
 		args->call.cwd = value;
 		return 0;
@@ -89,6 +92,10 @@ static int prepare(struct exec_args *args, struct err *err)
 	struct session_call *call = &args->call;
 	int r = 0;
 
+	if (call->shell && call->argv[1]) {
+		r = err_set(err, ERR_USAGE, -EINVAL, "exec --shell takes one line");
+		return err_hint(err, r, "in quotes: pale exec --shell -- 'cd src && make'");
+	}
 	if (args->result_fd_text)
 		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
 	if (r == 0 && args->result)

@@ -9,18 +9,24 @@
 #include <unistd.h>
 
 #include "api/file-tool.h"
-#include "api/run-history.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/json-read.h"
+#include "cli/common-ask.h"
 #include "cli/common.h"
-#include "files/window.h"
-#include "stage/stage.h"
 
 struct file_args {
 	struct file_job job;
 	const char *old, *new, *old_fd, *new_fd, *result_fd_text;
 	int result_fd;
 	bool json;
+	bool asks; /* for a boundary */
+};
+
+/* How it went. */
+struct file_end {
+	struct str reply, result;
+	struct file_verdict verdict;
 };
 
 static void file_args_release(struct file_args *args)
@@ -105,15 +111,16 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 {
 	struct file_args *args = data;
 
-	if (opt->id == OPT_WORKSPACE)
-		args->job.run.workspace = value;
+	if (opt->id == OPT_SESSION)
+		args->job.session = value;
 	else if (opt->id == OPT_JSON)
 		args->json = true;
 	else if (opt->id == OPT_RESULT_FD)
 		args->result_fd_text = value;
-	else if (boundary_has(opt))
-		return boundary_set(&args->job.run.ask, opt, value, err);
-	else
+	else if (ask_takes(opt)) {
+		args->asks |= opt->id != OPT_WORKSPACE;
+		return ask_set(&args->job.run.ask, &args->job.run.workspace, opt, value, err);
+	} else
 		return set_own(opt, value, args, err);
 	return 0;
 }
@@ -192,8 +199,11 @@ static int prepare(struct file_args *args, const struct opt_args *operands, stru
 {
 	int r = set_operands(args, operands, err);
 
+	if (r == 0 && args->asks && args->job.session)
+		r = err_set(err, ERR_USAGE, -EINVAL,
+			    "a session has its boundary already: --session takes no other");
 	if (r == 0)
-		r = boundary_check(&args->job.run.ask, err);
+		r = ask_check(&args->job.run.ask, err);
 	if (r == 0)
 		r = file_job_check(&args->job, err);
 	if (r == 0 && args->result_fd_text)
@@ -217,14 +227,30 @@ static void error_json(const char *code, const struct str *message, const struct
 	json_end_object(json);
 }
 
-/* FAILED: there is no answer. */
-static int make_json(const struct run *run, const struct file_args *args, const struct str *reply,
-		     const struct file_verdict *verdict, const struct err *failed, struct str *out)
+/* What is said of the run as such. */
+static void result_json(const struct str *result, struct json *json)
+{
+	static const char *const members[] = {
+		"run",    "session",    "outcome", "duration_ms",
+		"events", "violations", "stage",   "violations_dropped"};
+	struct json_slice whole, value;
+
+	if (!json_slice_init(&whole, str_text(result), result->len))
+		return;
+	for (size_t i = 0; i < array_len(members); i++)
+		if (json_get(whole, members[i], &value))
+			json_add_raw_bytes(json, members[i], value.text, value.len);
+}
+
+/* FAILED: there is no reply. */
+static int make_json(const struct file_args *args, const struct file_end *end,
+		     const struct err *failed, struct str *out)
 {
 	struct json json = {.out = out};
 	struct err failure = failed ? *failed : (struct err){0};
 	struct str message = {.data = failure.message, .len = strlen(failure.message)};
 	struct str hint = {.data = failure.hint, .len = strlen(failure.hint)};
+	const struct file_verdict *verdict = &end->verdict;
 	int r = 0;
 
 	json_begin_object(&json, NULL);
@@ -235,8 +261,8 @@ static int make_json(const struct run *run, const struct file_args *args, const 
 	else if (verdict->code != FILE_OK)
 		error_json(file_code_name(verdict->code), &verdict->message, &verdict->hint, &json);
 	if (!failed)
-		r = file_show_json(args->job.request.tool, reply, &json);
-	run_brief_json(run, &json);
+		r = file_show_json(args->job.request.tool, &end->reply, &json);
+	result_json(&end->result, &json);
 	json_end_object(&json);
 	if (r == 0)
 		r = json_finish(&json);
@@ -244,14 +270,14 @@ static int make_json(const struct run *run, const struct file_args *args, const 
 }
 
 /* To --json and --result-fd. */
-static int deliver(const struct run *run, const struct file_args *args, const struct str *reply,
-		   const struct file_verdict *verdict, const struct err *failed)
+static int deliver(const struct file_args *args, const struct file_end *end,
+		   const struct err *failed)
 {
 	_cleanup_(str_release) struct str text = {0};
 	struct err err;
 	int status = 0, r;
 
-	if (make_json(run, args, reply, verdict, failed, &text) < 0)
+	if (make_json(args, end, failed, &text) < 0)
 		return report_oom();
 	if (args->json)
 		status = emit(&text);
@@ -272,66 +298,71 @@ static void report_verdict(const struct file_verdict *verdict)
 	report(&err);
 }
 
-static int show(const struct file_args *args, const struct str *reply,
-		const struct file_verdict *verdict)
+static int show(const struct file_args *args, const struct file_end *end)
 {
 	_cleanup_(str_release) struct str out = {0}, notes = {0};
-	bool found_nothing = verdict->code == FILE_NO_MATCH && args->job.request.tool != FILE_EDIT;
+	enum file_tool tool = args->job.request.tool;
+	bool found_nothing = end->verdict.code == FILE_NO_MATCH && tool != FILE_EDIT;
 
-	if (file_show_text(args->job.request.tool, reply, !isatty(STDOUT_FILENO), &out, &notes) < 0)
+	if (file_show_text(tool, &end->reply, !isatty(STDOUT_FILENO), &out, &notes) < 0)
 		return report_oom();
 	if (out.len > 0 && emit(&out) != 0)
 		return STATUS_ERROR;
 	if (notes.len > 0)
 		(void)fd_write_all(STDERR_FILENO, notes.data, notes.len);
-	if (verdict->code != FILE_OK && !found_nothing)
-		report_verdict(verdict);
+	if (end->verdict.code != FILE_OK && !found_nothing)
+		report_verdict(&end->verdict);
 	return 0;
 }
 
-static int finish(struct run *run, const struct file_args *args, const struct str *reply)
+static int finish(const struct file_args *args, struct file_end *end)
 {
-	struct file_verdict verdict;
 	int status;
 
-	if (file_reply_check(str_text(reply), reply->len, &verdict) < 0)
-		BUG("an answer that was checked");
-	status = verdict.code == FILE_OK ? STATUS_OK : STATUS_ERROR;
-	run_history_end(run, NULL);
+	if (file_reply_check(str_text(&end->reply), end->reply.len, &end->verdict) < 0)
+		BUG("a reply that was checked");
+	status = end->verdict.code == FILE_OK ? STATUS_OK : STATUS_ERROR;
 	if (args->json || args->result_fd >= 0)
-		status |= deliver(run, args, reply, &verdict, NULL);
+		status |= deliver(args, end, NULL);
 	else
-		status |= show(args, reply, &verdict);
+		status |= show(args, end);
 	return status;
 }
 
-static int fail(struct run *run, const struct file_args *args, const struct err *err)
+static int fail(const struct file_args *args, const struct file_end *end, const struct err *err)
 {
-	bool began = run->result.exit_code != 0 || run->result.duration_ms > 0;
-
-	run_history_end(run, began ? NULL : err);
 	if (args->json || args->result_fd >= 0)
-		(void)deliver(run, args, NULL, NULL, err);
+		(void)deliver(args, end, err);
 	else
 		report(err);
-	return began ? STATUS_ERROR : EXIT_NOT_RUN;
+	return args->job.began ? STATUS_ERROR : EXIT_NOT_RUN;
+}
+
+/* For a command line that could not be parsed to the end. */
+static bool asks_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
+		if (str_eq(argv[i], "-j") || str_eq(argv[i], "--json"))
+			return true;
+	return false;
 }
 
 int cmd_file(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(file_args_release) struct file_args args = {.job.request.tool = tools[id],
 							      .result_fd = -1};
-	_cleanup_(str_release) struct str reply = {0};
-	struct run run = {0}; /* not released: the process ends, which is faster */
+	struct file_end end = {0}; /* not released: the process ends, which is faster */
 	struct opt_args operands;
 	struct err err = {0};
 	int r = verb_parse(id, argc, argv, set_option, &args, &operands, &err);
 
 	if (r > 0)
 		return 0;
-	if (r == 0)
+	if (r < 0)
+		args.json = asks_json(argc, argv);
+	else
 		r = prepare(&args, &operands, &err);
 	if (r == 0)
-		r = file_tool_run(&run, &args.job, &reply, &err);
-	return r < 0 ? fail(&run, &args, &err) : finish(&run, &args, &reply);
+		r = file_tool_run(&args.job, &end.reply, &end.result, &err);
+	return r < 0 ? fail(&args, &end, &err) : finish(&args, &end);
 }

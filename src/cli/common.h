@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/str.h"
 
-struct ask;
 struct context;
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
@@ -72,12 +71,6 @@ int outfile_open(const char *option, const char *path, struct outfile *ret, stru
 /* Replaces the file as a whole. */
 int outfile_write(const struct outfile *file, const struct str *text, struct err *err);
 void outfile_close(struct outfile *file);
-
-/* common-boundary.c: options that choose a boundary. */
-bool boundary_has(const struct opt *opt);
-int boundary_set(struct ask *ask, const struct opt *opt, const char *value, struct err *err);
-/* Do they go together? */
-int boundary_check(struct ask *ask, struct err *err);
 
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);

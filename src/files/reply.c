@@ -61,6 +61,13 @@ void reply_bytes(struct reply *a, const char *key, const void *data, size_t len)
 		a->broken = true;
 }
 
+void reply_fields(struct reply *a, const char *fields, size_t len)
+{
+	if (a->broken || len > REPLY_MAX - a->fields.len ||
+	    str_append_bytes(&a->fields, fields, len) < 0)
+		a->broken = true;
+}
+
 void reply_text(struct reply *a, const char *key, const char *text)
 {
 	reply_bytes(a, key, text, strlen(text));
@@ -124,6 +131,11 @@ bool reply_begin(struct reply_reader *reader, const char *text, size_t len)
 		return false;
 	*reader = (struct reply_reader){text + heading, text + len};
 	return true;
+}
+
+void reply_begin_fields(struct reply_reader *reader, const char *fields, size_t len)
+{
+	*reader = (struct reply_reader){fields, fields + len};
 }
 
 static int take_key(struct reply_reader *reader, struct reply_field *ret)

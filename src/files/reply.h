@@ -52,6 +52,8 @@ struct reply {
 void reply_bytes(struct reply *a, const char *key, const void *data, size_t len);
 void reply_text(struct reply *a, const char *key, const char *text);
 void reply_number(struct reply *a, const char *key, uint64_t number);
+/* Fields that are made already. */
+void reply_fields(struct reply *a, const char *fields, size_t len);
 /* Give up; fields that are there stay. Returns 1, the tool's exit status. */
 int reply_fail(struct reply *a, enum file_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -73,6 +75,8 @@ struct reply_field {
 
 /* False: this is no answer. */
 bool reply_begin(struct reply_reader *reader, const char *text, size_t len);
+/* Fields alone, which the caller made itself. */
+void reply_begin_fields(struct reply_reader *reader, const char *fields, size_t len);
 /* 1: RET is the next field; 0: that was all; -EBADMSG. */
 int reply_next(struct reply_reader *reader, struct reply_field *ret);
 /* False: the value is no number. */

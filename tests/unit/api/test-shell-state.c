@@ -26,8 +26,8 @@ static int run(struct shell_state *state, const char *shell, const char *line, i
 
 	for (char **item = environ; *item; item++)
 		strv_add(&env, *item);
-	if (shell_argv(state, line, &argv) < 0 || shell_env(state, (char *[]){NULL}, &env) < 0 ||
-	    shell_notes_open(&fd, &err) < 0)
+	if (shell_argv(state->cwd, line, &argv) < 0 ||
+	    shell_env(state, (char *[]){NULL}, &env) < 0 || shell_notes_open(&fd, &err) < 0)
 		return -1;
 	if (shell) {
 		free(argv.items[0]);
