@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/file-tool.h"
 #include "api/keeper-impl.h"
 #include "api/run-history.h"
 #include "backend/standing.h"
@@ -145,6 +146,10 @@ static int set_limits(struct job *job, const struct wish *w, struct errand *erra
 		errand->memory = UINT64_MAX;
 	if (w->fixed.pids == UINT64_MAX)
 		errand->pids = UINT64_MAX;
+	if (w->flags & SESSION_TOOL)
+		job->plan.max_output = UINT64_MAX;
+	if (w->flags & SESSION_TOOL && errand->timeout_ms == UINT64_MAX)
+		errand->timeout_ms = TOOL_TIMEOUT_MS;
 	job->plan.timeout_ms = errand->timeout_ms;
 	job->run.resolved.spec.timeout = errand->timeout_ms;
 	job->run.resolved.spec.cpu = errand->cpu_ms;
@@ -227,6 +232,18 @@ static int take_argv(struct job *job, const struct wish *w, struct err *err)
 	return 0;
 }
 
+/* A tool is told where it may work by us, and what it says is looked at when it has ended. */
+static int take_tool(struct job *job, const struct wish *w, struct err *err)
+{
+	int r = file_tool_complete(&job->run, &job->argv, err);
+
+	if (r < 0)
+		return r;
+	job->plan.argv = job->argv;
+	job->reply = fcntl(w->fds[1], F_DUPFD_CLOEXEC, 3);
+	return job->reply < 0 ? err_sys(err, -errno, "dup") : 0;
+}
+
 /* Nobody answers what it asks, and what it prints is kept. */
 static int send_to_background(struct job *job, struct wish *w, struct err *err)
 {
@@ -269,6 +286,8 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 		r = choose_cwd(job, w, err);
 	if (r == 0)
 		r = make_env(job, w, err);
+	if (r == 0 && w->flags & SESSION_TOOL)
+		r = take_tool(job, w, err);
 	if (r == 0 && w->flags & SESSION_BACKGROUND)
 		r = send_to_background(job, w, err);
 	if (r < 0)
@@ -335,6 +354,8 @@ void keeper_exec(struct client *client, struct session_message *message)
 
 	if (!parse(&w, message))
 		r = err_set(&err, ERR_USAGE, -EBADMSG, "a request that cannot be understood");
+	else if (w.flags & SESSION_TOOL && w.flags & SESSION_BACKGROUND)
+		r = err_set(&err, ERR_USAGE, -EINVAL, "a file tool is not for the background");
 	else if (client->job)
 		r = err_set(&err, ERR_USAGE, -EBUSY, "a client has one command at a time");
 	if (r == 0)

@@ -54,6 +54,7 @@ struct job {
 	int notes;        /* that its shell writes its state to; -1: none */
 	struct err *lost; /* why that was of no use; NULL: it was, or there is none */
 	struct job_output output;
+	int reply; /* what a file tool writes to; 0: none */
 	int status;
 };
 
@@ -78,7 +79,7 @@ struct keeper {
 	struct standing *standing;
 	int listener, signals, lifeline;
 	uint64_t idle_ms;
-	struct loop_timer idle, rest;
+	struct loop_timer idle;
 	struct client *clients;
 	struct job *jobs;
 	struct shell_state shell; /* as the last line for it left it */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/file-tool.h"
 #include "api/keeper-impl.h"
 #include "api/run-history.h"
 #include "api/run-notes.h"
@@ -71,6 +72,16 @@ static void forget_files(const struct job *job)
 	(void)unlinkat(job->keeper->place.dir, name, 0);
 }
 
+static void forget_history(struct run_history *history)
+{
+	if (history->living > 0)
+		fd_close(history->living);
+	if (history->output > 0)
+		fd_close(history->output);
+	history->living = history->output = 0;
+	str_release(&history->start);
+}
+
 /* What it has of its own: all else is the session's. */
 void job_free(struct job *job)
 {
@@ -86,11 +97,9 @@ void job_free(struct job *job)
 	if (job->output.file >= 0)
 		forget_files(job);
 	job_output_close(&job->output);
-	if (job->run.history.living > 0)
-		fd_close(job->run.history.living);
-	if (job->run.history.output > 0)
-		fd_close(job->run.history.output);
-	str_release(&job->run.history.start);
+	if (job->reply > 0)
+		fd_close(job->reply);
+	forget_history(&job->run.history);
 	events_release(&job->run.result.events);
 	violations_release(&job->run.result.violations);
 	free(job->plan.cwd);
@@ -294,9 +303,12 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 	}
 	if (!failed)
 		job_shell_end(job);
+	if (job->reply > 0 && result)
+		file_reply_collect(&job->run, job->argv.items, job->reply);
 	run_explain_refused(&job->run);
 	job->status = failed ? run_error_status(failed) : result_status(&job->run.result);
 	run_history_end(&job->run, failed);
+	forget_history(&job->run.history);
 	k->n_living--;
 	finish(job, failed);
 	keeper_stir(k);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "api/keeper-impl.h"
-#include "api/keeper-small.h"
 #include "api/run-history.h"
 #include "api/run-stage.h"
 #include "backend/standing.h"
@@ -23,6 +22,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/lean.h"
 #include "base/size.h"
 #include "stage/stage.h"
 #include "store/record.h"
@@ -94,12 +94,6 @@ static void on_end(void *data, short revents)
 
 	(void)revents;
 	k->loop.done = true;
-}
-
-static void on_rest(void *data, short revents)
-{
-	(void)data, (void)revents;
-	keeper_be_small();
 }
 
 /* As a rule nobody sends one; a shutdown of the machine does. */
@@ -192,8 +186,6 @@ static int watch(struct keeper *k, struct err *err)
 		return err_oom(err);
 	k->idle = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_end, .data = k};
 	loop_add_timer(&k->loop, &k->idle);
-	k->rest = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_rest, .data = k};
-	loop_add_timer(&k->loop, &k->rest);
 	keeper_stir(k);
 	return 0;
 }
@@ -287,7 +279,8 @@ _Noreturn static void keep(struct keeper *k, const struct run_request *request, 
 	/* Of a session that nobody knows of, nobody would ever ask. */
 	if (tell_parent(pipe, r, &err) == 0 && r == 0) {
 		fd_close(pipe);
-		k->rest.at_ns = clock_mono_ns() + KEEPER_REST_NS;
+		k->loop.lean = true;
+		lean_trim_heap();
 		loop_run(&k->loop);
 	}
 	close_all(k);
@@ -296,7 +289,7 @@ _Noreturn static void keep(struct keeper *k, const struct run_request *request, 
 
 static int await(int pipe, pid_t child, pid_t *ret_pid, struct err *err)
 {
-	struct outcome_report report;
+	struct outcome_report report = {0};
 	size_t got = 0;
 	ssize_t n = 1;
 

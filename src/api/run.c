@@ -308,9 +308,15 @@ struct way {
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
+	struct plan *plan = run->plan;
 
+	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
+	if (plan->tool)
+		plan->max_output = UINT64_MAX;
+	if (plan->tool && plan->timeout_ms == UINT64_MAX)
+		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	return local_run(run->plan, &stdio, way->request->profile, &run->result, err);
+	return local_run(plan, &stdio, way->request->profile, &run->result, err);
 }
 
 /* Time and CPU time are each command's. */

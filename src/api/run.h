@@ -25,6 +25,8 @@ struct standing_ear;
 
 #define RUN_ID_SIZE 32
 
+enum { TOOL_TIMEOUT_MS = 30000 }; /* of a tool, where nothing else is said */
+
 struct run {
 	struct context context;
 	struct resolved resolved;

@@ -478,7 +478,7 @@ static int reach_or_start(const struct session_call *call, struct err *err)
 
 	for (int tries = 0; tries < 100 && (sock == -ENOENT || sock == -ECONNREFUSED); tries++) {
 		*err = (struct err){0};
-		r = session_start(&request, &wish, &started, err);
+		r = session_raise(&request, &wish, &started, err);
 		str_release(&started.json);
 		if (r < 0 && r != -EBUSY)
 			return r;

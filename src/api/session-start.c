@@ -20,10 +20,11 @@
 #include "base/size.h"
 #include "base/sys.h"
 #include "plan/host.h"
+#include "files/files.h"
 
 enum { FACTS_MAX = 65536, ANSWER_MS = 5000, GONE_MS = 15000, PAUSE_US = 500 };
 
-int (*session_tool)(char *const *argv);
+int (*session_tool)(char *const *argv) = files_main;
 
 static int no_place(struct err *err)
 {
@@ -67,7 +68,7 @@ static int choose_idle(const struct run *run, const char *asked, uint64_t *ret, 
 	return 0;
 }
 
-int session_start(struct run_request *request, const struct session_wish *wish,
+int session_raise(struct run_request *request, const struct session_wish *wish,
 		  struct session_started *ret, struct err *err)
 {
 	static char *nothing[] = {"session", NULL};
@@ -139,19 +140,18 @@ static int ask_stop(int sock, bool if_idle, struct err *err)
 	return r;
 }
 
-/* One that does not answer. The lock says that it lives, and who listens says which process
- * it is: no number that somebody wrote down. */
-static void kill_keeper(int sock, int parent, const char *name)
+/* The process that listens at the other end of SOCK. The lock says that it lives, and the
+ * kernel which one it is: no number that somebody wrote down. */
+static int open_keeper(int sock, int parent, const char *name)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 	_cleanup_(fd_closep) int pidfd = -1;
 
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
-		return;
+		return -1;
 	pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
-	if (pidfd >= 0 && session_is_living(parent, name))
-		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
+	return pidfd >= 0 && session_is_living(parent, name) ? take_fd(pidfd) : -1;
 }
 
 static bool await_end(int parent, const char *name, unsigned ms)
@@ -166,10 +166,29 @@ static bool await_end(int parent, const char *name, unsigned ms)
 	return true;
 }
 
+static bool await_process(int pidfd, unsigned ms)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+
+	return pidfd < 0 || poll(&ended, 1, (int)ms) > 0;
+}
+
+/* R: of being asked. It has a while to clean up; then it has not. */
+static int see_off(int pidfd, int parent, const char *name, int r, struct err *err)
+{
+	if ((r < 0 || !await_process(pidfd, GONE_MS)) && pidfd >= 0)
+		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
+	if (!await_process(pidfd, ANSWER_MS) || !await_end(parent, name, ANSWER_MS))
+		return err_set(err, ERR_SYSTEM, -ETIMEDOUT, "session '%s' does not end", name);
+	(void)session_sweep(parent, name);
+	return 0;
+}
+
 int session_stop(const char *folder, const char *name, bool if_idle, struct err *err)
 {
 	_cleanup_(fd_closep) int parent = session_folder_open(folder, err);
 	_cleanup_(fd_closep) int sock = -1;
+	_cleanup_(fd_closep) int pidfd = -1;
 	int r;
 
 	if (parent < 0)
@@ -186,17 +205,7 @@ int session_stop(const char *folder, const char *name, bool if_idle, struct err 
 	}
 	if (sock < 0)
 		return sock;
+	pidfd = open_keeper(sock, parent, name);
 	r = ask_stop(sock, if_idle, err);
-	if (r == -EBUSY)
-		return r;
-	if (r < 0)
-		kill_keeper(sock, parent, name);
-	if (!await_end(parent, name, GONE_MS)) {
-		kill_keeper(sock, parent, name);
-		if (!await_end(parent, name, ANSWER_MS))
-			return err_set(err, ERR_SYSTEM, -ETIMEDOUT, "session '%s' does not end",
-				       name);
-	}
-	(void)session_sweep(parent, name);
-	return 0;
+	return r == -EBUSY ? r : see_off(pidfd, parent, name, r, err);
 }

@@ -66,7 +66,7 @@ struct session_started {
 	pid_t pid;
 	struct str json;
 };
-int session_start(struct run_request *request, const struct session_wish *wish,
+int session_raise(struct run_request *request, const struct session_wish *wish,
 		  struct session_started *ret, struct err *err);
 /* The `session` file of NAME in FOLDER. */
 int session_facts(const char *folder, const char *name, struct str *ret, struct err *err);

@@ -32,6 +32,12 @@ struct opt_table options_events_list(void);
 /* verb-options-lanes.c */
 struct opt_table options_check(void);
 struct opt_table options_sandbox_inspect(void);
+/* verb-options-files.c */
+struct opt_table options_file_read(void);
+struct opt_table options_file_write(void);
+struct opt_table options_file_edit(void);
+struct opt_table options_file_grep(void);
+struct opt_table options_file_glob(void);
 /* verb-options-clients.c */
 struct opt_table options_mcp_install(void);
 /* verb-options-mcp.c */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/lean.h"
 
 enum { LONGEST_WAIT_MS = 3600000 };
 
@@ -136,9 +137,21 @@ static void drop_removed(struct loop *loop)
 	loop->len = kept;
 }
 
+static int await(struct loop *loop, int ms)
+{
+	int n;
+
+	if (!loop->lean || (ms >= 0 && ms <= LEAN_AFTER_MS))
+		return poll(loop->fds, loop->len, ms);
+	n = poll(loop->fds, loop->len, LEAN_AFTER_MS);
+	if (n != 0)
+		return n;
+	return lean_poll(loop->fds, loop->len, ms < 0 ? -1 : ms - LEAN_AFTER_MS);
+}
+
 void loop_turn(struct loop *loop)
 {
-	int n = poll(loop->fds, loop->len, wait_ms(loop));
+	int n = await(loop, wait_ms(loop));
 
 	for (size_t i = 0; n > 0 && i < loop->len && !loop->done; i++)
 		if (loop->fds[i].fd >= 0 && loop->fds[i].revents)

@@ -41,6 +41,7 @@ struct loop {
 	struct loop_timer *timers;
 	struct loop_timer *next_timer; /* while they are gone through */
 	bool done;                     /* set by a handler: loop_run() returns */
+	bool lean; /* it may wait for long: with as little memory as can be (lean.h) */
 };
 
 /* 0 or -ENOMEM; never fails for one of the first LOOP_FDS_OWN. */

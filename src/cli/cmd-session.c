@@ -94,6 +94,6 @@ int cmd_session_start(enum verb_id id, int argc, char **argv)
 	if (r == 0)
 		r = prepare(&args, &operands, &err);
 	if (r == 0)
-		r = session_start(&args.request, &args.wish, &started, &err);
+		r = session_raise(&args.request, &args.wish, &started, &err);
 	return r < 0 ? fail(&args, &err) : tell(&args, &started);
 }

@@ -147,6 +147,8 @@ static int apply_all(const struct plan *plan, const struct pty *pty, struct land
 	mode_t mask = umask(0);
 	int r = allow_begin(plan->ops, plan->ops_len, landlock, err);
 
+	if (job->stands)
+		allow_keep(landlock);
 	/* From the /dev/pts that the command will see. */
 	if (r == 0 && !has_op(plan, OP_PIVOT))
 		r = pty_open(pty, CHANNEL, 0, &job->terminal, err);

@@ -19,6 +19,7 @@
 #include "base/quick.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "engine/guard-name.h"
 #include "plan/plan.h"
 #include "result/event.h"
 
@@ -32,11 +33,6 @@ enum {
 #define APPEARED (IN_CREATE | IN_MOVED_TO)
 #define VANISHED (IN_DELETE | IN_MOVED_FROM)
 #define LOST     (IN_DELETE_SELF | IN_MOVE_SELF | IN_UNMOUNT | IN_IGNORED)
-
-static bool same_file(const struct file_id *a, const struct file_id *b)
-{
-	return a->dev == b->dev && a->ino == b->ino;
-}
 
 static void record(struct guard *g, const struct guard_item *item, enum tamper_action action,
 		   const char *where, const char *reason)
@@ -147,40 +143,49 @@ static void check_link(struct guard *g, struct guard_item *item, bool there)
 		end_run(g, item, NULL, "it happened too often");
 }
 
-/* Only the host can replace what is mounted over. The mount went with the name,
- * unless that is still the same file that never was away. */
-/* A descriptor from before the new mount would outlive it. What cannot be told
- * counts as one. */
-static bool may_have_writer(int dir, const char *name)
+static void hold(struct guard *g, struct guard_item *item)
 {
-	_cleanup_(fd_closep) int fd = openat(dir, name,
-					     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return true;
-	if (S_ISDIR(st.st_mode))
-		return false;
-	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-		return true;
-	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
-	return false;
+	item->held = fd_close(item->held);
+	item->held = name_hold(g->dirs[item->dir].fd, item->what->name, &item->id, &st);
+	if (item->held >= 0)
+		item->changed = st.st_ctim;
 }
 
+static void bind_again(struct guard *g, struct guard_item *item)
+{
+	const char *name = item->what->name;
+	int dir = g->dirs[item->dir].fd;
+	struct err err = {0};
+	int r = rebind_readonly(&g->rebind, item->what->dst, &err);
+
+	/* What becomes of it is reported next, or seen by the next look. */
+	if (r == -ENOENT && name_leaves(dir, name, &item->id))
+		return;
+	if (r < 0)
+		end_run(g, item, NULL, err.message);
+	else if (name_may_have_writer(dir, name))
+		end_run(g, item, NULL,
+			"it was replaced outside, and somebody has it open for writing");
+	else
+		record(g, item, TAMPER_REBOUND, NULL, NULL);
+}
+
+/* Only the host can replace what is mounted over. The mount went with the name,
+ * unless that is still the same file that never was away. */
 static void check_bound(struct guard *g, struct guard_item *item, const struct file_id *now,
 			uint32_t mask)
 {
-	struct err err = {0};
-
 	if (!now->ino) {
 		item->id = *now; /* from here on it is an absent one */
 		return;
 	}
-	if (same_file(&item->id, now) && !mask) {
+	if (name_is(&item->id, now) && !mask) {
 		item->vacant = false;
 		return;
 	}
-	if (!same_file(&item->id, now) && item->vacant) {
+	if (!name_is(&item->id, now) && item->vacant) {
 		item->id = (struct file_id){0};
 		check_absent(g, item, true, mask);
 		return;
@@ -190,13 +195,8 @@ static void check_bound(struct guard *g, struct guard_item *item, const struct f
 	if (g->over)
 		return;
 	stop_run(g, item);
-	if (rebind_readonly(&g->rebind, item->what->dst, &err) < 0)
-		end_run(g, item, NULL, err.message);
-	else if (may_have_writer(g->dirs[item->dir].fd, item->what->name))
-		end_run(g, item, NULL,
-			"it was replaced outside, and somebody has it open for writing");
-	else
-		record(g, item, TAMPER_REBOUND, NULL, NULL);
+	hold(g, item);
+	bind_again(g, item);
 }
 
 /* MASK is what happened to the name; 0: just look. */
@@ -205,7 +205,7 @@ static void check(struct guard *g, struct guard_item *item, uint32_t mask)
 	struct file_id now = {0};
 	struct stat st;
 
-	if (fstatat(g->dirs[item->dir].fd, item->what->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	if (name_look(g->dirs[item->dir].fd, item->what->name, &st))
 		now = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	if (item->what->link) {
 		check_link(g, item, now.ino);
@@ -214,7 +214,7 @@ static void check(struct guard *g, struct guard_item *item, uint32_t mask)
 	} else if (item->what->dst) {
 		item->vacant |= (mask & VANISHED) != 0;
 		check_bound(g, item, &now, mask);
-	} else if (!same_file(&item->id, &now)) {
+	} else if (!name_is(&item->id, &now)) {
 		end_run(g, item, NULL, "the folder was replaced");
 	}
 }
@@ -384,7 +384,7 @@ static bool was_touched(const struct guard *g, const struct guard_item *item)
 	struct stat st;
 
 	return is_mounted_over(item->what) &&
-	       fstatat(g->dirs[item->dir].fd, item->what->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       name_look(g->dirs[item->dir].fd, item->what->name, &st) &&
 	       (st.st_ctim.tv_sec != item->changed.tv_sec ||
 		st.st_ctim.tv_nsec != item->changed.tv_nsec);
 }
@@ -426,7 +426,6 @@ static void on_trip(void *data, short revents)
 static bool lay_wire(struct guard *g, struct guard_item *item)
 {
 	struct guard_dir *dir = &g->dirs[item->dir];
-	struct stat st;
 
 	if (dir->coming < 0)
 		dir->coming = tripwire_add(dir->fd, false);
@@ -434,8 +433,6 @@ static bool lay_wire(struct guard *g, struct guard_item *item)
 		return dir->coming >= 0;
 	if (dir->going < 0)
 		dir->going = tripwire_add(dir->fd, true);
-	if (fstatat(dir->fd, item->what->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		item->changed = st.st_ctim;
 	return dir->going >= 0;
 }
 
@@ -464,17 +461,21 @@ static int add_item(struct guard *g, const struct guarded *what, struct err *err
 {
 	struct guard_item *item = &g->items[g->items_len];
 	size_t dir = 0;
+	int r = 0;
 
 	while (dir < g->dirs_len && strcmp(g->dirs[dir].path, what->dir) != 0)
 		dir++;
-	*item = (struct guard_item){.what = what, .dir = dir, .id = what->id};
+	*item = (struct guard_item){.what = what, .dir = dir, .id = what->id, .held = -1};
 	g->items_len++;
-	if (dir < g->dirs_len)
-		return 0;
-	g->dirs[dir] = (struct guard_dir){
-		.path = what->dir, .fd = -1, .watch = -1, .coming = -1, .going = -1};
-	g->dirs_len++;
-	return open_dir(&g->dirs[dir], err);
+	if (dir == g->dirs_len) {
+		g->dirs[dir] = (struct guard_dir){
+			.path = what->dir, .fd = -1, .watch = -1, .coming = -1, .going = -1};
+		g->dirs_len++;
+		r = open_dir(&g->dirs[dir], err);
+	}
+	if (r == 0 && what->id.ino)
+		hold(g, item);
+	return r;
 }
 
 int guard_open(struct guard *g, const struct plan *plan, const struct guard_power *power,
@@ -562,6 +563,8 @@ void guard_close(struct guard *g)
 	cut_wires(g);
 	for (size_t i = 0; i < g->dirs_len; i++)
 		fd_close(g->dirs[i].fd);
+	for (size_t i = 0; i < g->items_len; i++)
+		fd_close(g->items[i].held);
 	free(g->dirs);
 	free(g->items);
 	quarantine_release(&g->quarantine);

@@ -54,6 +54,7 @@ struct guard_item {
 	const struct guarded *what;
 	size_t dir;
 	struct file_id id; /* what is there by right; all zero: nothing */
+	int held;          /* that, open; -1: nothing, or it could not be */
 	bool vacant;       /* it was away for a moment: anybody can have made what is there now */
 	struct timespec changed; /* of what is mounted over, while there is a tripwire */
 };

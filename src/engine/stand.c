@@ -436,7 +436,10 @@ static int raise_walls(struct stand *s, struct err *err)
 		*err = report.err;
 		return 1;
 	}
-	return r < 0 ? r : await_warden(s, err) < 0;
+	if (r < 0 || await_warden(s, err) < 0)
+		return r < 0 ? r : 1;
+	bwrap_release(&s->sandbox.bwrap); /* descriptors of all that was mounted */
+	return 0;
 }
 
 int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ear *ear,

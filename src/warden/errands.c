@@ -2,6 +2,7 @@
 #include "warden/errands.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -17,6 +18,9 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/lean.h"
+#include "confine/landlock.h"
+#include "plan/plan.h"
 #include "warden/errand.h"
 #include "warden/holder.h"
 #include "warden/kin.h"
@@ -386,6 +390,40 @@ static void reset_signals(void)
 			(void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 }
 
+/* What is needed of the job, where the heap is not: that goes, with the plan and all that
+ * it was made from. */
+static void settle_down(struct warden *w)
+{
+	static char scratch[PATH_MAX];
+	static struct landlock landlock;
+	static struct warden_job job;
+	static struct op observed;
+
+	job = *w->job;
+	job.argv = job.env = NULL;
+	if (job.landlock) {
+		landlock = *job.landlock;
+		job.landlock = &landlock;
+	}
+	if (job.observed) {
+		observed = (struct op){.kind = job.observed->kind, .flags = job.observed->flags};
+		job.observed = &observed;
+	}
+	if (job.scratch && strlen(job.scratch) < sizeof(scratch))
+		job.scratch = memcpy(scratch, job.scratch, strlen(job.scratch) + 1);
+	w->job = &job;
+	warden_forget_environment();
+	lean_forget_heap();
+}
+
+/* For ever: then with as little memory as can be. */
+static int await(struct pollfd fds[2], int ms)
+{
+	int n = poll(fds, 2, ms < 0 ? LEAN_AFTER_MS : ms);
+
+	return n == 0 && ms < 0 ? lean_poll(fds, 2, -1) : n;
+}
+
 _Noreturn void errands_serve(struct warden *w, int children)
 {
 	struct warden_report ready = {.kind = WARDEN_STARTING};
@@ -394,13 +432,13 @@ _Noreturn void errands_serve(struct warden *w, int children)
 	bool more = false, looks = false;
 
 	reset_signals();
-	warden_forget_environment();
+	settle_down(w);
 	if (warden_send_report(w->job->channel, &ready) < 0)
 		warden_orphaned(w);
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (poll(fds, 2, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
+		if (await(fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
 			warden_end(w, -1);
 		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			;

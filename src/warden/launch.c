@@ -121,7 +121,8 @@ static int prepare_child(const struct warden_job *job, const struct launch *c, s
 	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "die with the parent");
 	if (job->landlock) {
-		r = landlock_enter(job->landlock, !c->is_errand, err);
+		r = c->is_errand ? landlock_enter_anew(job->landlock, err)
+				 : landlock_enter(job->landlock, err);
 		if (r < 0)
 			return r;
 	}

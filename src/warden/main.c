@@ -82,6 +82,8 @@ static int story(const struct job *job, struct landlock *landlock, int *ret_term
 
 	if (r == 0)
 		r = allow_begin(job->steps, job->steps_len, landlock, err);
+	if (job->stands)
+		allow_keep(landlock);
 	for (size_t i = 0; i < job->steps_len && r == 0; i++)
 		r = apply(&job->steps[i], landlock, err);
 	if (r == 0 && chdir(job->cwd) < 0)

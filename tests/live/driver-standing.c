@@ -503,6 +503,7 @@ int main(int argc, char **argv)
 	json_add_int(&json, "stands", standing_pid(standing));
 	json_add_string(&json, "engine", engine_name(plan->engine));
 	say(&json);
+	loop.lean = true;
 	loop_add(&loop, 0, POLLIN, on_input, NULL);
 	loop_run(&loop);
 	standing_close(standing, &result);

@@ -4,6 +4,7 @@
 
 WINDOW_TRIES=600 CASE=window measures how long such a name can be there."""
 import glob
+import random
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -207,6 +208,56 @@ def case_replaced_on_the_host_FW15(p):
     (p.ws / 'g').rename(p.ws / '.git')
 
 
+def removed_while(p, code, meanwhile, *options):
+    """CODE runs inside; when it says so, MEANWHILE, and the host removes pale.toml."""
+    p.write(p.ws / 'pale.toml', '# mine\n')
+    proc = p.start_pale(*options, '--', '/usr/bin/python3', '-c', "print('BOOTED', flush=True)\n" + code + '\ninput()',
+                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    booted = proc.stdout.readline()
+    meanwhile()
+    (p.ws / 'pale.toml').unlink()
+    time.sleep(0.01)
+    out, err = proc.communicate(b'\n', timeout=30)
+    (p.ws / 'other').unlink(missing_ok=True)
+    return Result(['removed', code], proc.returncode, booted + out, err, 0)
+
+
+def case_removed_on_the_host_at_any_moment_FW15(p):
+    tries = int(os.environ.get('REMOVED_TRIES', '40'))
+    moments = random.Random(p.uid)
+    fresh(p, git=False)
+
+    def first_event():
+        """What the guard then looks at may be half removed."""
+        p.write(p.ws / 'other', '')
+        until = time.perf_counter() + moments.random() * 0.0004
+        while time.perf_counter() < until:
+            pass
+    failed = [r for r in (removed_while(p, '', first_event) for _ in range(tries)) if r.code != 0 or r.err or not r.booted]
+    ok(not failed, p, f'the run goes on, {tries} tries', failed[:3])
+    maker = """import os
+while True:
+    try:
+        os.write(os.open('pale.toml', os.O_CREAT | os.O_EXCL | os.O_WRONLY), b'evil')
+        break
+    except OSError:
+        pass"""
+    for what, meanwhile in {'first thing': lambda: None,
+                            'later': lambda: (p.write(p.ws / 'other', ''), time.sleep(0.01))}.items():
+        forget(p)
+        failed = []
+        for _ in range(tries):
+            r = removed_while(p, maker, meanwhile)
+            if os.path.lexists(p.ws / 'pale.toml') or r.code != 0 or not r.booted:
+                failed.append(r)
+        ok(not failed and len(quarantined(p)) == tries, p,
+           f'{what}: whoever makes it at once, and gets the number of the old file, has it taken away; {tries} tries',
+           f'{len(quarantined(p))} {failed[:3]}')
+    r = removed_while(p, maker, lambda: None, '--preset', 'off')
+    ok(r.booted and (p.ws / 'pale.toml').read_text() == 'evil', p, 'twin: not without a boundary', r)
+    forget(p)
+
+
 def case_opened_before_the_host_renames_FW15(p):
     """A descriptor from before the new mount: nothing holds it but the end of the run."""
     line = 'echo evil >&9; echo wrote >done; exit 0'
@@ -381,5 +432,5 @@ def case_window_PT02(p):
 
 main(case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
      case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
-     case_replaced_on_the_host_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
+     case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
      case_folded_case_PT07, case_without_inotify, case_window_PT02)

@@ -91,7 +91,7 @@ static int enter(unsigned about)
 	if (r == 0)
 		r = confine_no_new_privs(NULL);
 	if (r == 0)
-		r = landlock_enter(&landlock, true, NULL);
+		r = landlock_enter(&landlock, NULL);
 	landlock_release(&landlock);
 	return r;
 }

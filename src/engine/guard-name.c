@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/guard-name.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+enum {
+	LOOKS = 100, /* at a name that should leave */
+	NAP_NS = 1000000,
+};
+
+bool name_look(int dir, const char *name, struct stat *ret)
+{
+	return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+bool name_is(const struct file_id *a, const struct file_id *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+static bool is_of(const struct stat *st, const struct file_id *id)
+{
+	return st->st_dev == id->dev && st->st_ino == id->ino;
+}
+
+int name_hold(int dir, const char *name, const struct file_id *id, struct stat *ret)
+{
+	_cleanup_(fd_closep) int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_of(&st, id))
+		return -1;
+	*ret = st;
+	return take_fd(fd);
+}
+
+bool name_leaves(int dir, const char *name, const struct file_id *id)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct stat st;
+
+	for (int i = 0; i < LOOKS; i++) {
+		if (!name_look(dir, name, &st) || !is_of(&st, id))
+			return true;
+		(void)nanosleep(&nap, NULL);
+	}
+	return false;
+}
+
+bool name_may_have_writer(int dir, const char *name)
+{
+	_cleanup_(fd_closep) int fd = openat(dir, name,
+					     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return true;
+	if (S_ISDIR(st.st_mode))
+		return false;
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return true;
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
+}

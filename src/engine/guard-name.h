@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guard-name - a protected name in a folder, and the file that it leads to.
+ *
+ * For engine/guard only: what can be known of a file that the host may remove or
+ * replace at any moment.
+ */
+#pragma once
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+
+bool name_look(int dir, const char *name, struct stat *ret);
+bool name_is(const struct file_id *a, const struct file_id *b);
+
+/* The file ID under NAME, open, or -1 where it is another one by now. While it is
+ * held its number is no other file's: a new one can get that of a file that was
+ * removed. */
+int name_hold(int dir, const char *name, const struct file_id *id, struct stat *ret);
+
+/* The kernel takes the mounts off a file that is removed or replaced, and waits for
+ * a grace period, before the name stops leading to it. False: NAME stays. */
+bool name_leaves(int dir, const char *name, const struct file_id *id);
+
+/* A descriptor from before the new mount would outlive it. What cannot be told
+ * counts as one. */
+bool name_may_have_writer(int dir, const char *name);
