@@ -301,10 +301,10 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 		result->events = (struct events){0};
 		result->violations = (struct violations){0};
 	}
-	if (!failed)
-		job_shell_end(job);
 	if (job->reply > 0 && result)
 		file_reply_collect(&job->run, job->argv.items, job->reply);
+	if (!failed)
+		job_shell_end(job);
 	run_explain_refused(&job->run);
 	job->status = failed ? run_error_status(failed) : result_status(&job->run.result);
 	run_history_end(&job->run, failed);

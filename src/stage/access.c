@@ -57,7 +57,7 @@ void folder_release(struct folder *folder)
 	*folder = (struct folder){0};
 }
 
-static bool is_absent(int r)
+bool is_absent(int r)
 {
 	return r == -ENOENT || r == -ENOTDIR || r == -ELOOP;
 }

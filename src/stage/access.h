@@ -19,6 +19,8 @@ struct folder {
 	int fd;     /* or -errno */
 };
 
+/* Is R, of an open, that there is no such folder? */
+bool is_absent(int r);
 /* The folder that holds PATH, as open_parent() gives it, but borrowed: until the next
  * call. Of one that is not there, that is remembered. */
 int folder_parent(struct folder *folder, int dirfd, const char *path, const char **ret_name);

@@ -135,11 +135,13 @@ static int is_equal(const struct upper_entry *entry)
 
 static void mark_type(struct change *change, const struct upper_entry *entry)
 {
-	const struct node *new = &change->new;
+	struct node *new = &change->new;
 	mode_t special = new->type == NODE_DIR ? 0 : new->mode & 06000;
 	bool privileged = false;
 
-	if (new->type == NODE_FILE && !content_is_plain(entry->upper_dir, entry->name)) {
+	new->is_plain = new->type == NODE_FILE &&content_is_plain(entry->upper_dir, entry->name) &&
+			!new->is_marked;
+	if (new->type == NODE_FILE && !new->is_plain) {
 		_cleanup_(fd_closep) int fd = open_staged_file(entry->upper_dir, entry->name,
 							       new->ino);
 

@@ -150,6 +150,30 @@ int make_copy(int from_dir, const char *from_name, const struct node *node, mode
 	return r;
 }
 
+/* Somebody outside may have got a descriptor while the command ran. Where that cannot be
+ * told the answer is yes. */
+static bool may_have_writer(int fd)
+{
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
+		return true;
+	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
+
+int make_needs_no_copy(int dir, const char *name, const struct node *node, mode_t mode)
+{
+	_cleanup_(fd_closep) int fd = -1;
+
+	if (node->type != NODE_FILE || node->nlink != 1 || !node->is_plain || node->mode != mode)
+		return 0;
+	/* To be moved it must be ours, in a folder that is open to us. */
+	if (geteuid() != 0 && (node->uid != geteuid() || !(mode & 0400) ||
+			       faccessat(dir, "", W_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0))
+		return 0;
+	fd = open_staged_file(dir, name, node->ino);
+	return fd < 0 ? fd : !may_have_writer(fd);
+}
+
 /* A file, to be used by its name in /proc: it may not be readable. */
 static int open_link(int dir, const char *name, char link[32])
 {

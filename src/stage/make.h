@@ -12,9 +12,12 @@ struct node;
  * place. -ESTALE: it is another by now. On failure nothing is left. */
 int make_copy(int from_dir, const char *from_name, const struct node *node, mode_t mode, int to_dir,
 	      const char *to_name);
-/* A regular file of these bytes. */
+/* Can the staged file itself be had in place of a copy with MODE? Only one that would be
+ * no different, and that nobody can write to any more but by its name. 1, 0 or -errno. */
+int make_needs_no_copy(int dir, const char *name, const struct node *node, mode_t mode);
 /* The access list of a file that stands at FROM becomes that of the one at TO: without it
  * the bits of the group in MODE would say more than they did. */
 int make_acl(int from_dir, const char *from_name, int to_dir, const char *to_name, mode_t mode);
+/* A regular file of these bytes. */
 int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,
 	      const char *to_name);

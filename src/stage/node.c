@@ -33,6 +33,8 @@ struct sys_statx {
 };
 enum { TRIES = 100 };
 enum { SYS_STATX_BASIC = 0x7ff, SYS_STATX_BTIME = 0x800 };
+/* compressed, immutable, append, nodump, encrypted, verity, dax */
+#define SYS_STATX_ATTRS 0x300874ULL
 
 static struct timespec to_timespec(struct sys_statx_time t)
 {
@@ -105,6 +107,7 @@ static int read_once(int dirfd, const char *name, struct node *ret)
 		.size = st.size,
 		.mtime = to_timespec(st.mtime),
 		.ctime = to_timespec(st.ctime),
+		.is_marked = st.attributes & SYS_STATX_ATTRS,
 	};
 	if (st.mask & SYS_STATX_BTIME)
 		node.btime = to_timespec(st.btime);

@@ -33,6 +33,8 @@ struct node {
 	struct timespec mtime, ctime;
 	struct timespec btime; /* of the birth; zero where the file system has none */
 	char *target;          /* of a link; owned */
+	bool is_marked;        /* has attributes (chattr) that a new file has not */
+	bool is_plain;         /* of a staged file: has no attributes of any kind */
 };
 
 /* NAME in DIRFD ("" is DIRFD itself). What is not there is NODE_ABSENT, and no

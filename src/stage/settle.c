@@ -136,6 +136,15 @@ static int hide(const struct settler *s, int upper, const char *name, const char
 	return r == -EEXIST ? 0 : r;
 }
 
+/* Is the staged file of PATH in the base already? */
+static bool has_left(const struct settler *s, const char *path)
+{
+	size_t i = txn_find_item(s->txn, s->root_index, path);
+
+	return i != (size_t)-1 && leaves(s, &s->txn->items[i]) &&
+	       txn_is_shared(s->txn, &s->txn->items[i]);
+}
+
 static int uncover_entry(const struct settler *s, int upper, int base, const char *dir,
 			 const char *name)
 {
@@ -148,7 +157,7 @@ static int uncover_entry(const struct settler *s, int upper, int base, const cha
 	if (r < 0 || bn.type == NODE_ABSENT)
 		return r;
 	if (un.type == NODE_ABSENT)
-		return hide(s, upper, name, path, &bn);
+		return has_left(s, path) ? 0 : hide(s, upper, name, path, &bn);
 	if (un.type == NODE_DIR && bn.type == NODE_DIR) {
 		_cleanup_(fd_closep) int fd = path_open_nolink(upper, name, O_RDONLY | O_DIRECTORY,
 							       0);
@@ -348,6 +357,9 @@ static int remove_one(struct settler *s, size_t i)
 	if (node.type == NODE_DIR)
 		return remove_dir(s, parent, name, &node, key,
 				  s->txn->is_discard && upper_is_too_deep(item->path));
+	/* An undo that failed had given it back, and the base has it again. */
+	if (txn_is_shared(s->txn, item) && node.nlink > 1)
+		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
 	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
@@ -464,10 +476,24 @@ static int base_has(const struct settler *s, const char *path)
 	return r < 0 ? r : node.type != NODE_ABSENT;
 }
 
+/* What item I has for the upper layer, in staged/ or in the store. */
+static int find_kept(const struct settler *s, size_t i, const char *key, struct node *ret,
+		     bool *ret_shared)
+{
+	const struct txn_item *item = &s->txn->items[i];
+	int r = node_read(s->txn->staged_fd, key, ret);
+
+	*ret_shared = r == 0 && ret->type == NODE_ABSENT && txn_is_shared(s->txn, item);
+	if (*ret_shared)
+		r = node_read(s->root->store_fd, key, ret);
+	return r < 0 ? r : ret->type != NODE_ABSENT;
+}
+
 static int restage_one(struct settler *s, size_t i)
 {
 	const struct txn_item *item = &s->txn->items[i];
 	_cleanup_(node_release) struct node node = {0}, kept = {0};
+	bool shared = false;
 	const char *name;
 	char key[24];
 	int parent, r;
@@ -475,13 +501,8 @@ static int restage_one(struct settler *s, size_t i)
 	if (!*item->path)
 		return s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->staged.mode) : 0;
 	txn_key(i, key);
-	if (item->kind == CHANGE_DELETE) {
-		r = base_has(s, item->path);
-	} else {
-		r = node_read(s->txn->staged_fd, key, &kept);
-		if (r == 0)
-			r = kept.type != NODE_ABSENT;
-	}
+	r = item->kind == CHANGE_DELETE ? base_has(s, item->path)
+					: find_kept(s, i, key, &kept, &shared);
 	if (r == 1)
 		r = make_parents(s, item->path);
 	if (r <= 0)
@@ -493,6 +514,9 @@ static int restage_one(struct settler *s, size_t i)
 		return r;
 	if (item->kind == CHANGE_DELETE)
 		return node.type == NODE_ABSENT ? upper_make_whiteout(parent, name) : 0;
+	/* If this fails the base gets it again, from the store. */
+	if (node.type == NODE_ABSENT && shared)
+		return linkat(s->root->store_fd, key, parent, name, 0) < 0 ? -errno : 0;
 	if (node.type == NODE_ABSENT)
 		r = move(s->txn->staged_fd, key, parent, name, RENAME_NOREPLACE);
 	if (r == 0 && kept.type == NODE_DIR) {

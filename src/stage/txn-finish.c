@@ -273,10 +273,11 @@ static int carry_out(struct txn *txn, struct err *err)
 {
 	int r = txn->is_discard ? 0 : txn_forward(txn, err);
 
-	if (r == 0 && !txn->is_discard)
-		r = look_at_left(txn, err);
 	if (r == 0)
 		r = txn_settle(txn, err);
+	/* After it: a file that loses a name gets a new ctime. */
+	if (r == 0 && !txn->is_discard)
+		r = look_at_left(txn, err);
 	if (r == 0)
 		r = txn_update_index(txn, false, err);
 	return r < 0 ? r : end(txn, TXN_DONE, err);

@@ -98,9 +98,27 @@ static int drop_store(const struct txn *txn, struct txn_root *root)
 	return r;
 }
 
-int txn_drop_stores(struct txn *txn)
+/* What went back to the stage has one name again. */
+static int drop_shared(const struct txn *txn)
 {
 	int failed = 0;
+
+	for (size_t i = 0; i < txn->n_items; i++) {
+		const struct txn_item *item = &txn->items[i];
+		char key[24];
+
+		if (txn_is_shared(txn, item) && !item->stays &&
+		    txn->roots[item->root].store_fd >= 0 &&
+		    unlinkat(txn->roots[item->root].store_fd, txn_key(i, key), 0) < 0 &&
+		    errno != ENOENT)
+			failed = -errno;
+	}
+	return failed;
+}
+
+int txn_drop_stores(struct txn *txn)
+{
+	int failed = txn->state == TXN_UNDONE ? drop_shared(txn) : 0;
 
 	for (size_t i = 0; i < txn->n_roots; i++) {
 		struct txn_root *root = &txn->roots[i];
@@ -193,6 +211,26 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 	return r;
 }
 
+/* The staged file itself is what goes into the base. 1, 0 or -errno. */
+static int share(const struct txn *txn, struct txn_item *item, struct relaxed *relaxed)
+{
+	const struct txn_root *root = &txn->roots[item->root];
+	const char *name;
+	int parent, r;
+
+	if (item->action != TXN_PUT || !item->settles || item->has_text || root->is_apart)
+		return 0;
+	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
+	if (parent < 0)
+		return parent;
+	/* Folders that were opened for this moment are closed again when it is moved. */
+	r = relaxed->n > 0 ? 0 : make_needs_no_copy(parent, name, &item->staged, item->mode);
+	if (r <= 0)
+		return r;
+	r = node_copy(&item->made, &item->staged);
+	return r < 0 ? r : 1;
+}
+
 /* One of the host's, with all that belongs to it. */
 static int copy_all(int from_dir, const char *from, const struct node *node, mode_t mode,
 		    int to_dir, const char *to)
@@ -247,6 +285,9 @@ static int prepare_one(struct txn *txn, size_t i, struct links *links, struct re
 	char key[24];
 	int r = 0;
 
+	r = share(txn, item, relaxed);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	if (item->action == TXN_PUT || item->action == TXN_SWAP) {
 		r = make_new(txn, i, links, relaxed);
 		if (r == 0)

@@ -142,7 +142,62 @@ static bool is_settled(const struct txn_item *item, const struct node *other, bo
 	return !forward && is_it(other, &item->made);
 }
 
-static int forward_one(struct place *place)
+/* Of the upper layers; stays open for the next item. */
+struct staged_folder {
+	struct folder folder;
+	unsigned root;
+};
+
+static void staged_folder_release(struct staged_folder *last)
+{
+	folder_release(&last->folder);
+}
+
+/* The folder of the staged file itself, which is what ITEM puts: -ESTALE where it is not
+ * any more. */
+static int open_staged(const struct txn *txn, const struct txn_item *item,
+		       struct staged_folder *last, const char **ret_name)
+{
+	_cleanup_(node_release) struct node now = {0};
+	int parent, r;
+
+	if (item->root != last->root)
+		folder_release(&last->folder);
+	last->root = item->root;
+	parent = folder_parent(&last->folder, txn->roots[item->root].upper_fd, item->path,
+			       ret_name);
+	if (parent < 0)
+		return is_absent(parent) ? -ESTALE : parent;
+	r = node_read(parent, *ret_name, &now);
+	if (r < 0)
+		return r;
+	return node_is_unmoved(&now, &item->made) ? parent : -ESTALE;
+}
+
+static int put_staged(const struct txn *txn, struct place *place, struct staged_folder *last)
+{
+	const char *name;
+	int parent = open_staged(txn, place->item, last, &name);
+	int r = parent < 0 ? parent
+			   : rename2(parent, name, place->parent, place->name, RENAME_NOREPLACE);
+
+	return r == -EEXIST ? -ESTALE : r;
+}
+
+/* It never left the stage: there is nothing to take back. 1, 0 or -errno. */
+static int is_still_staged(const struct txn *txn, const struct place *place,
+			   struct staged_folder *last)
+{
+	const char *name;
+	int r;
+
+	if (place->other.type != NODE_ABSENT || !txn_is_shared(txn, place->item))
+		return 0;
+	r = open_staged(txn, place->item, last, &name);
+	return r == -ESTALE ? 0 : r < 0 ? r : 1;
+}
+
+static int forward_one(const struct txn *txn, struct place *place, struct staged_folder *last)
 {
 	struct txn_item *item = place->item;
 
@@ -150,7 +205,9 @@ static int forward_one(struct place *place)
 	case TXN_PUT:
 		if (is_it(&place->base, &item->made))
 			return 0;
-		return is_it(&place->other, &item->made) ? put(place) : -ESTALE;
+		if (is_it(&place->other, &item->made))
+			return put(place);
+		return txn_is_shared(txn, item) ? put_staged(txn, place, last) : -ESTALE;
 	case TXN_TAKE:
 		return is_it(&place->base, &item->old) ? take(place, &item->old) : -ESTALE;
 	case TXN_SWAP:
@@ -213,7 +270,7 @@ static void wait_a_little(int try)
 }
 
 /* A folder above may be renamed at this very moment, a disk may answer again. */
-static int one(struct txn *txn, size_t i, bool forward)
+static int one(struct txn *txn, size_t i, bool forward, struct staged_folder *last)
 {
 	int r = 0;
 
@@ -225,10 +282,14 @@ static int one(struct txn *txn, size_t i, bool forward)
 		r = place_begin(txn, i, &place);
 		if (r == 0 && is_settled(place.item, &place.other, forward))
 			return 0;
+		if (r == 0 && !forward)
+			r = is_still_staged(txn, &place, last);
+		if (r > 0)
+			return 0;
 		if (r == 0)
 			r = place_open(txn, &place);
 		if (r == 0)
-			r = forward ? forward_one(&place) : backward_one(&place);
+			r = forward ? forward_one(txn, &place, last) : backward_one(&place);
 		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||
 		    r == -EXDEV)
 			break;
@@ -351,6 +412,7 @@ static int explain(const struct txn_item *item, int r, struct err *err)
 
 int txn_forward(struct txn *txn, struct err *err)
 {
+	_cleanup_(staged_folder_release) struct staged_folder last = {0};
 	_cleanup_(freep) size_t *order = NULL;
 	size_t n = 0;
 	int r = txn_order(txn, &order, &n) < 0 ? err_oom(err) : relax(txn, err);
@@ -360,7 +422,7 @@ int txn_forward(struct txn *txn, struct err *err)
 
 		if (item->stays)
 			continue;
-		r = one(txn, order[i], true);
+		r = one(txn, order[i], true, &last);
 		if (r < 0)
 			explain(item, r, err);
 	}
@@ -369,6 +431,7 @@ int txn_forward(struct txn *txn, struct err *err)
 
 int txn_backward(struct txn *txn, struct err *err)
 {
+	_cleanup_(staged_folder_release) struct staged_folder last = {0};
 	_cleanup_(freep) size_t *order = NULL;
 	size_t n = 0;
 	int r = txn_order(txn, &order, &n) < 0 ? err_oom(err) : relax(txn, err);
@@ -382,7 +445,7 @@ int txn_backward(struct txn *txn, struct err *err)
 
 		if (item->stays)
 			continue;
-		r = one(txn, order[i - 1], false);
+		r = one(txn, order[i - 1], false, &last);
 		if (r == -ESTALE)
 			txn->is_partial = true;
 		else if (r < 0 && failed == 0)

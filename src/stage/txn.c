@@ -28,6 +28,13 @@ const char *txn_key(size_t item, char buf[24])
 	return buf;
 }
 
+bool txn_is_shared(const struct txn *txn, const struct txn_item *item)
+{
+	return item->action == TXN_PUT && item->made.type == NODE_FILE &&
+	       item->staged.type == NODE_FILE && item->made.ino == item->staged.ino &&
+	       !txn->roots[item->root].is_apart;
+}
+
 char *stage_state_dir(const struct stage *stage)
 {
 	char *path = strdup(stage->path);

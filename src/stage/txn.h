@@ -17,6 +17,9 @@
  * crash, and for undo. On another mount, where nothing can be renamed out of it,
  * the store is a folder at the top of the root, there only while it is needed.
  *
+ * A new file that a copy would not differ from is not copied: the staged one itself is
+ * renamed into the base, and comes back to the stage through the store.
+ *
  * States: begun, then decided (all is prepared and on the disk), then done, or
  * backing (a step failed for good, or undo was asked for) and back.
  */
@@ -162,3 +165,5 @@ struct relaxed txn_relaxed(struct txn *txn, unsigned root);
 void txn_restore_uppers(struct txn *txn); /* what a crash left accessible */
 
 const char *txn_key(size_t item, char buf[24]);
+/* Is the staged file itself what is put into the base? Then staged/ has nothing for it. */
+bool txn_is_shared(const struct txn *txn, const struct txn_item *item);

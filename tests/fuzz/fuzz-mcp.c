@@ -21,11 +21,12 @@ static void begin(struct server *server, const char *version)
 {
 	struct str line = {0};
 
-	if (str_appendf(&line,
-			"{\"jsonrpc\":\"2.0\",\"id\":\"first\",\"method\":\"initialize\",\"params\":{"
-			"\"protocolVersion\":\"%s\",\"capabilities\":{},\"clientInfo\":{}}}\n"
-			"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
-			version) < 0 ||
+	if (str_appendf(
+		    &line,
+		    "{\"jsonrpc\":\"2.0\",\"id\":\"first\",\"method\":\"initialize\",\"params\":{"
+		    "\"protocolVersion\":\"%s\",\"capabilities\":{},\"clientInfo\":{}}}\n"
+		    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n",
+		    version) < 0 ||
 	    server_feed(server, line.data, line.len) < 0)
 		abort();
 	str_release(&line);

@@ -405,7 +405,75 @@ def case_removed_by_its_owner(p):
     box.remove()
 
 
+def staged_file(box, name):
+    return next(box.top.glob('state/pale/*/stages/default/roots/0/upper')) / name
+
+
+def case_written_to_after_apply(p):
+    """A new file is not copied into the workspace, unless somebody could still write to it."""
+    box = Box(p, 'writer')
+    for what, holds in {'held for writing': lambda f: os.open(f, os.O_WRONLY),
+                        'held for reading': lambda f: os.open(f, os.O_RDONLY)}.items():
+        box.run('echo reviewed >new; mkdir -p d; echo inner >d/new')
+        staged = staged_file(box, 'new')
+        number, fd = staged.stat().st_ino, holds(staged)
+        r = box.verb('apply')
+        moved = (box.ws / 'new').stat().st_ino == number
+        if 'writing' in what:
+            os.write(fd, b'evil')
+        os.close(fd)
+        ok(r.code == 0 and (box.ws / 'new').read_text() == 'reviewed\n' and moved == ('reading' in what), p,
+           f'{what}: {"it was copied" if not moved else "it is the staged one itself"}', r)
+        r = box.verb('undo')
+        ok(r.code == 0 and os.listdir(box.ws) == [] and staged.read_text() in ('reviewed\n', 'evilewed\n')[:1 + (not moved)]
+           and staged.stat().st_nlink == 1, p, f'{what}: undo takes it back', r)
+        r = box.verb('apply')
+        ok(r.code == 0 and (box.ws / 'd/new').read_text() == 'inner\n' and (box.ws / 'd/new').stat().st_nlink == 1, p,
+           f'{what}: and it can be applied again', r)
+        box.host('rm -r new d')
+    box.remove()
+
+
+def case_no_more_than_a_copy_has(p):
+    """What a copy leaves out does not come with the staged file itself."""
+    box = Box(p, 'bare')
+    box.run('for i in plain mark setid closed; do echo $i >$i; done; chmod 755 setid; chmod 200 closed')
+    staged_file(box, 'setid').chmod(0o4755)
+    os.setxattr(staged_file(box, 'mark'), 'user.overlay.origin', b'x')
+    marked = subprocess.run(['chattr', '+d', staged_file(box, 'plain')], capture_output=True).returncode == 0
+    numbers = {n: staged_file(box, n).stat().st_ino for n in ('plain', 'mark', 'setid', 'closed')}
+    r = box.verb('apply')
+    ok(r.code == 0 and os.listxattr(box.ws / 'mark') == [] and (box.ws / 'setid').stat().st_mode & 0o7777 == 0o755 and
+       (box.ws / 'closed').stat().st_mode & 0o7777 == 0o200, p, 'attributes and set-id bits stay behind', r)
+    if marked:
+        flags = subprocess.run(['lsattr', '-d', box.ws / 'plain'], capture_output=True).stdout
+        ok(b'd' not in flags.split()[0] and (box.ws / 'plain').stat().st_ino != numbers['plain'], p, 'so do flags', flags)
+    owner = box.ws.stat().st_uid
+    ok(all((box.ws / n).stat().st_uid == owner for n in numbers), p, 'all belong to the owner of the workspace')
+    box.remove()
+
+
+def case_taken_back_on_the_way(p):
+    """Some files are in the workspace when one cannot be: none is then."""
+    if not has_strace(p):
+        return
+    box = Box(p, 'back')
+    box.run('for d in a b c; do mkdir -p $d/sub; for i in 1 2 3; do echo $d$i >$d/sub/$i; done; done')
+    staged = box.verb('diff').out
+    for n in range(1, 16, 2):
+        r = p.run('strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=renameat2', '-e', f'inject=renameat2:error=ENOSPC:when={n}..{n + 3}',
+                  p.pale_path, 'apply', cwd=box.ws, env=box.env)
+        again = box.verb('diff')
+        ok(r.code != 0 and os.listdir(box.ws) == [] and again.out == staged, p,
+           f'it fails at rename {n}: nothing is applied, all is staged', f'{r}\n{again}')
+    r = box.verb('apply')
+    ok(r.code == 0 and sorted(os.listdir(box.ws)) == ['a', 'b', 'c'] and (box.ws / 'c/sub/3').read_text() == 'c3\n', p,
+       'twin: when nothing fails all is applied', r)
+    box.remove()
+
+
 main(case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
      case_modes_on_a_terminal, case_moved_into_deleted_folder, case_folder_closed_before_undo, case_access_list,
      case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced,
-     case_damaged_stage, case_half_made_stage, case_closed_folder_of_the_host, case_removed_by_its_owner, uids=(1000,))
+     case_damaged_stage, case_half_made_stage, case_closed_folder_of_the_host, case_removed_by_its_owner,
+     case_written_to_after_apply, case_no_more_than_a_copy_has, case_taken_back_on_the_way, uids=(1000,))

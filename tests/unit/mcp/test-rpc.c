@@ -97,9 +97,21 @@ static int parse(const char *text)
 static void test_parse(void)
 {
 	static const char *const bad[] = {
-		"{",	      "{} x",	     "{\"a\":1,}", "{'a':1}",	 "NaN",
-		"[1,]",	      "\"\\ud800\"", "\xef\xbb\xbf{}", "{\"a\":1,\"a\":2}", "// x\n{}",
-		"\"\xc0\xaf\"", "\"\xff\"",  "01",	   "1e400", "\"\x01\"",
+		"{",
+		"{} x",
+		"{\"a\":1,}",
+		"{'a':1}",
+		"NaN",
+		"[1,]",
+		"\"\\ud800\"",
+		"\xef\xbb\xbf{}",
+		"{\"a\":1,\"a\":2}",
+		"// x\n{}",
+		"\"\xc0\xaf\"",
+		"\"\xff\"",
+		"01",
+		"1e400",
+		"\"\x01\"",
 	};
 
 	for (size_t i = 0; i < array_len(bad); i++)

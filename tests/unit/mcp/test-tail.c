@@ -31,8 +31,9 @@ int main(void)
 		check(4, piece, "abcdefghijk", 11, "hijk", 7);
 		check(5, piece, "x\xe2\x82\xacy\xe2\x82\xac", 8, "y\xe2\x82\xac", 3);
 	}
-	check(8, 3, "a\0b\xff", 4, "a\xef\xbf\xbd"
-				      "b\xef\xbf\xbd",
+	check(8, 3, "a\0b\xff", 4,
+	      "a\xef\xbf\xbd"
+	      "b\xef\xbf\xbd",
 	      0);
 	return tap_done();
 }
