@@ -121,9 +121,14 @@ def misbehave(p, agent):
     ok(r.get('isError'), p, 'pale.toml is not written', r)
     r = agent.call('edit', path='pale.toml', old='make test', new='make evil')
     ok(r.get('isError'), p, 'nor edited', r)
-    agent.call('exec', command=f"echo BOOTED; printf '{loose}' >pale.toml; echo 'exit 1' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit")
     r = agent.call('write', path='.git/hooks/pre-commit', content='#!/bin/sh\necho evil\n')
     ok(r.get('isError'), p, 'a git hook is not written', r)
+    # A command may write them: into the stage, which nobody acts on, and of which they are never applied unasked.
+    line = f"printf '{loose}' >pale.toml; echo 'exit 1' >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; echo BOOTED"
+    r = agent.call('exec', command=line)
+    ok('BOOTED' in said(r), p, 'a command tries both', r)
+    r = agent.call('exec', command='cat ~/.ssh/id_rsa')
+    ok(data(r).get('outcome') == 'failed', p, 'the policy is as it was', r)
     key = p.home / '.ssh/id_rsa'
     for path in (str(key), '~/.ssh/id_rsa', '../home/.ssh/id_rsa'):
         r = agent.call('read', path=path)
@@ -192,4 +197,22 @@ def apply(p, stage):
     ok(sorted(r.out.split()) == [b'??', b'M', b'docs/', b'sum.c'], p, 'two things have changed', r)
 
 
-main(case_agent, uids=(1000,))
+def case_agent_direct(p):
+    """Without a stage the boundary itself stands before what programs of the host act on."""
+    project(p)
+    agent = Agent(p)
+    r = agent.call('exec', command='echo x >>pale.toml; echo y >.git/hooks/pre-commit; echo z >fine; echo BOOTED')
+    ok('BOOTED' in said(r) and (p.ws / 'fine').read_text() == 'z\n', p, 'a command writes where it may', r)
+    ok((p.ws / 'pale.toml').read_text() == FILES['pale.toml'] and not (p.ws / '.git/hooks/pre-commit').exists(), p,
+       'and not to pale.toml or a hook', r)
+    refused = json.dumps(data(r).get('violations', []))
+    ok('pale.toml' in refused and 'pre-commit' in refused, p, 'which it is told', r)
+    r = agent.call('write', path='.git/hooks/pre-commit', content='x')
+    ok(r.get('isError') and not (p.ws / '.git/hooks/pre-commit').exists(), p, 'nor does a tool', r)
+    agent.close()
+    denied = json.dumps([event for event in events(p) if event.get('kind') == 'sandbox.denied'])
+    ok('pale.toml' in denied and 'pre-commit' in denied, p, 'the events have both', denied)
+    p.no_config()
+
+
+main(case_agent, case_agent_direct, uids=(1000,))
