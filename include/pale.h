@@ -278,6 +278,7 @@ enum pale_event_kind {
 	PALE_EVENT_DEGRADED, /* a dimension was enforced only in part */
 	PALE_EVENT_TAMPER,   /* protected files were touched */
 	PALE_EVENT_STAGED,   /* changes wait for review */
+	PALE_EVENT_APPLY_REFUSED, /* who may not tried to apply them */
 };
 PALE_API const char *pale_event_name(enum pale_event_kind kind); /* "sandbox.start", ... */
 

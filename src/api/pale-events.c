@@ -107,10 +107,14 @@ void context_end(struct pale_context *context, struct pale_event exit, const cha
 const char *pale_event_name(enum pale_event_kind kind)
 {
 	static const char *const names[] = {
-		[PALE_EVENT_START] = "sandbox.start",       [PALE_EVENT_EXIT] = "sandbox.exit",
-		[PALE_EVENT_DENIED] = "sandbox.denied",     [PALE_EVENT_LIMIT] = "sandbox.limit",
-		[PALE_EVENT_DEGRADED] = "sandbox.degraded", [PALE_EVENT_TAMPER] = "sandbox.tamper",
+		[PALE_EVENT_START] = "sandbox.start",
+		[PALE_EVENT_EXIT] = "sandbox.exit",
+		[PALE_EVENT_DENIED] = "sandbox.denied",
+		[PALE_EVENT_LIMIT] = "sandbox.limit",
+		[PALE_EVENT_DEGRADED] = "sandbox.degraded",
+		[PALE_EVENT_TAMPER] = "sandbox.tamper",
 		[PALE_EVENT_STAGED] = "stage.changes",
+		[PALE_EVENT_APPLY_REFUSED] = "apply.refused",
 	};
 
 	return (size_t)kind < array_len(names) ? names[kind] : "unknown";

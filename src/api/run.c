@@ -11,10 +11,12 @@
 #include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
+#include "backend/standing.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/private-dir.h"
 #include "config/caches.h"
 #include "config/state-dir.h"
 #include "plan/host.h"
@@ -24,13 +26,13 @@
 #include "stage/stage.h"
 
 /* Sorts by time: milliseconds, then chance. */
-static int make_id(struct run *run, struct err *err)
+int run_make_id(char ret[RUN_ID_SIZE], struct err *err)
 {
 	unsigned char random[5];
 
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return err_sys(err, -errno, "getrandom");
-	snprintf(run->id, sizeof(run->id), "%011llx-%02x%02x%02x%02x%02x",
+	snprintf(ret, RUN_ID_SIZE, "%011llx-%02x%02x%02x%02x%02x",
 		 (unsigned long long)clock_wall_ms(), random[0], random[1], random[2], random[3],
 		 random[4]);
 	return 0;
@@ -142,6 +144,24 @@ static int name_quarantine(struct run *run, struct err *err)
 	return run->plan->quarantine ? 0 : err_oom(err);
 }
 
+/* The folder of the sessions is made before anybody is shown its place. */
+static int probe_site(const struct run *run, struct site *ret, struct err *err)
+{
+	const struct context *context = &run->context;
+	_cleanup_(fd_closep) int made = -1;
+	int r = site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ,
+			   ret, err);
+
+	if (r < 0 || !site_shows_runtime(ret))
+		return r;
+	made = private_dir_open(context->user.runtime_dir, true, err);
+	if (made < 0)
+		return made;
+	site_release(ret);
+	return site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ, ret,
+			  err);
+}
+
 /* WITHOUT: it is known that namespaces are refused here. */
 static int make_plan(struct run *run, char *const *argv, bool without, struct err *err)
 {
@@ -162,8 +182,7 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		host.bwrap = bwrap ? strdup(bwrap) : NULL;
 	}
 	if (r == 0)
-		r = site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ,
-			       &site, err);
+		r = probe_site(run, &site, err);
 	if (r == 0)
 		r = site_add_caches(&site, &run->resolved.spec, &context->workspace, err);
 	if (r == 0)
@@ -172,6 +191,11 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = name_quarantine(run, err);
 	if (r == 0)
 		run->plan->tool = run->tool;
+	if (r == 0 && run->site) {
+		site_release(run->site);
+		*run->site = site;
+		site = (struct site){0};
+	}
 	site_release(&site);
 	host_release(&host);
 	return r;
@@ -203,7 +227,8 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 
 	clock_gettime(CLOCK_REALTIME, &run->t0);
 	run->tool = request->tool;
-	r = make_id(run, err);
+	run->site = request->site;
+	r = run_make_id(run->id, err);
 	if (r == 0)
 		r = context_load(request->workspace, &run->context, err);
 	if (r == 0)
@@ -270,20 +295,49 @@ static int plan_again(struct run *run, bool without, struct err *err)
 	return make_plan(run, before->argv.items, without, err);
 }
 
-static int attempt(struct run *run, const struct run_request *request, struct err *err)
+/* What is to be done once all is ready. */
+struct way {
+	int (*go)(struct run *run, const struct way *way, struct err *err);
+	const struct run_request *request;
+	bool stays; /* past our return */
+	struct loop *loop;
+	const struct standing_ear *ear;
+	struct standing **standing;
+};
+
+static int go_once(struct run *run, const struct way *way, struct err *err)
 {
-	struct stdio stdio = request->stdio;
+	struct stdio stdio = way->request->stdio;
+	struct plan *plan = run->plan;
+
+	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
+	if (plan->tool)
+		plan->max_output = UINT64_MAX;
+	if (plan->tool && plan->timeout_ms == UINT64_MAX)
+		plan->timeout_ms = TOOL_TIMEOUT_MS;
+	stdio.kept = run->history.output;
+	return local_run(plan, &stdio, way->request->profile, &run->result, err);
+}
+
+/* Time and CPU time are each command's. */
+static int go_stand(struct run *run, const struct way *way, struct err *err)
+{
+	run->plan->timeout_ms = run->plan->limits.cpu_ms = UINT64_MAX;
+	return standing_open(run->plan, way->loop, way->ear, way->standing, err);
+}
+
+static int attempt(struct run *run, const struct way *way, struct err *err)
+{
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
 			    run->plan->gid, err);
 
-	stdio.kept = run->history.output;
 	if (r < 0 || !run_is_staged(run))
-		return r < 0 ? r
-			     : local_run(run->plan, &stdio, request->profile, &run->result, err);
+		return r < 0 ? r : way->go(run, way, err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
-		r = local_run(run->plan, &stdio, request->profile, &run->result, err);
-	(void)run_stage_end(run, r == 0, &run->staged.err);
+		r = way->go(run, way, err);
+	if (r < 0 || !way->stays)
+		(void)run_stage_end(run, r == 0, &run->staged.err);
 	return r;
 }
 
@@ -313,7 +367,7 @@ static int make_state(struct run *run, struct err *err)
 	return history->state;
 }
 
-static int execute(struct run *run, const struct run_request *request, struct err *err)
+static int execute(struct run *run, const struct way *way, struct err *err)
 {
 	struct err why;
 	int r = run_recover(run, err);
@@ -322,13 +376,14 @@ static int execute(struct run *run, const struct run_request *request, struct er
 		r = make_state(run, err);
 	if (r < 0)
 		return r;
-	run_history_begin(run);
-	r = attempt(run, request, err);
+	if (!way->stays)
+		run_history_begin(run);
+	r = attempt(run, way, err);
 	if (r < 0 && err->code == ERR_NO_IDMAP && !run->no_idmap) {
 		run->no_idmap = true;
 		r = plan_again(run, false, err);
 		if (r == 0)
-			r = attempt(run, request, err);
+			r = attempt(run, way, err);
 	}
 	if (r == 0 || !is_first_rung(run, err))
 		return r;
@@ -336,16 +391,30 @@ static int execute(struct run *run, const struct run_request *request, struct er
 	r = descend(run, err);
 	if (r < 0)
 		return r;
-	r = attempt(run, request, err);
+	r = attempt(run, way, err);
 	return r < 0 && run_error_status(err) == EXIT_NOT_RUN ? no_rung(&why, r, err) : r;
 }
 
 int run_execute(struct run *run, const struct run_request *request, struct err *err)
 {
-	int r = execute(run, request, err);
+	const struct way way = {.go = go_once, .request = request};
+	int r = execute(run, &way, err);
 
 	run_explain_refused(run);
 	return r;
+}
+
+int run_raise(struct run *run, const struct run_request *request, struct loop *loop,
+	      const struct standing_ear *ear, struct standing **ret, struct err *err)
+{
+	const struct way way = {.go = go_stand,
+				.request = request,
+				.stays = true,
+				.loop = loop,
+				.ear = ear,
+				.standing = ret};
+
+	return execute(run, &way, err);
 }
 
 void run_release(struct run *run)
@@ -413,7 +482,7 @@ static void result_json(const struct result *result, struct json *json)
 	json_end_object(json);
 }
 
-static void error_json(const struct err *err, struct json *json)
+void run_error_json(const struct err *err, struct json *json)
 {
 	json_add_string(json, "outcome", outcome_name(run_error_outcome(err)));
 	json_add_null(json, "exit_code");
@@ -446,8 +515,12 @@ void run_json(const struct run *run, const struct err *err, struct json *json)
 	json_begin_object(json, NULL);
 	json_add_string(json, "run", run->id[0] ? run->id : NULL);
 	json_add_string(json, "command", run->command);
+	if (run->session)
+		json_add_string(json, "session", run->session);
+	if (run->shell)
+		json_add_string(json, "shell", run->shell);
 	if (err)
-		error_json(err, json);
+		run_error_json(err, json);
 	else
 		result_json(&run->result, json);
 	if (run->plan) {

@@ -16,8 +16,16 @@
 #include "stage/apply.h"
 
 struct json;
+struct loop;
 struct profile;
+struct site;
 struct stage;
+struct standing;
+struct standing_ear;
+
+#define RUN_ID_SIZE 32
+
+enum { TOOL_TIMEOUT_MS = 30000 }; /* of a tool, where nothing else is said */
 
 struct run {
 	struct context context;
@@ -27,8 +35,11 @@ struct run {
 	bool outer_staged;
 	bool no_idmap; /* found out by trying */
 	struct plan *plan;
-	char id[32];
-	char *command; /* the registered name, or NULL */
+	char id[RUN_ID_SIZE];
+	const char *session; /* that it is a command of, or NULL */
+	const char *shell;   /* of a line for its shell: "kept", "unchanged"; or NULL */
+	struct site *site;   /* kept there, or NULL; see run_request */
+	char *command;       /* the registered name, or NULL */
 	int (*tool)(char *const *argv);
 	struct result result;
 	struct recover_report recovered;
@@ -61,6 +72,7 @@ struct run_request {
 	struct ask ask;
 	struct stdio stdio;      /* the command's: 0, 1 and 2 as a rule */
 	struct profile *profile; /* filled by a run whose ask says so; or NULL */
+	struct site *site;       /* zeroed: gets where it takes place, for the caller; or NULL */
 };
 
 /* Everything up to the plan; nothing is executed. RUN is zeroed by the caller
@@ -72,10 +84,18 @@ int run_settle(struct run *run, struct err *err);
 /* Execute it, on the first rung of the ladder that this host lets us use. Fills
  * run->result. */
 int run_execute(struct run *run, const struct run_request *request, struct err *err);
+/* The same without a command: a sandbox that stays, see standing.h. On success it is the
+ * caller's to close, and then run_stage_end() ends its stage. */
+int run_raise(struct run *run, const struct run_request *request, struct loop *loop,
+	      const struct standing_ear *ear, struct standing **ret, struct err *err);
 void run_release(struct run *run);
+/* A new one, by the clock and by chance. */
+int run_make_id(char ret[RUN_ID_SIZE], struct err *err);
 
 /* The result as one JSON object; ERR when it could not be run. */
 void run_json(const struct run *run, const struct err *err, struct json *json);
+/* Its members that say that nothing was executed, and why. */
+void run_error_json(const struct err *err, struct json *json);
 enum outcome run_error_outcome(const struct err *err);
 /* 125, 126 or 127, from what went wrong. */
 int run_error_status(const struct err *err);

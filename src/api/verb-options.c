@@ -195,6 +195,6 @@ const char *const *verb_option_choices(const struct opt *option)
 			dims[dim] = dim_name(dim);
 		return dims;
 	default:
-		return NULL;
+		return option->choices;
 	}
 }

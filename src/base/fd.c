@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "base/sys.h"
 
 int fd_close(int fd)
 {
@@ -99,4 +101,32 @@ int fd_read_all(int fd, size_t max, struct str *ret_text)
 	*ret_text = text;
 	text = (struct str){0};
 	return 0;
+}
+
+static void close_between(int first, int last)
+{
+	if (first <= last)
+		(void)sys_close_range((unsigned)first, (unsigned)last, 0);
+}
+
+/* The lowest of KEEP that is FIRST or more; INT_MAX: none. */
+static int next_kept(int first, const int *keep, size_t n)
+{
+	int next = INT_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		if (keep[i] >= first && keep[i] < next)
+			next = keep[i];
+	return next;
+}
+
+void fds_close_others(const int *keep, size_t n)
+{
+	int first = 3, next;
+
+	while ((next = next_kept(first, keep, n)) < INT_MAX) {
+		close_between(first, next - 1);
+		first = next + 1;
+	}
+	close_between(first, INT_MAX);
 }

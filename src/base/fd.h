@@ -24,6 +24,9 @@ int fd_write_all(int fd, const void *data,
 /* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */
 int fd_read_all(int fd, size_t max, struct str *ret_text);
 
+/* Close everything from 3 on but the N of KEEP, which may be -1. */
+void fds_close_others(const int *keep, size_t n);
+
 /* What becomes the 0, 1 and 2 of a program. */
 struct stdio {
 	int fd[3];

@@ -12,6 +12,8 @@
  * ends the program. There are no threads here.
  */
 #include <features.h>
+
+#include "base/lean.h"
 #if !defined(__GLIBC__) || defined(HEAP_TEST)
 #include <assert.h>
 #include <errno.h>
@@ -23,6 +25,7 @@
 #include <sys/mman.h>
 
 enum {
+	PAGE = 4096,
 	PIECE = 256 * 1024,  /* what is asked for at a time */
 	PRESENT = 64 * 1024, /* of the first one: what a run needs as a rule */
 	SMALL_MAX = 1024,    /* classes in steps of 16 up to here, */
@@ -48,9 +51,16 @@ struct block {
 	struct block *next; /* while it is free */
 };
 
+/* The beginning of what was asked for at a time. */
+struct piece {
+	struct piece *next;
+	uint64_t unused; /* blocks are aligned */
+};
+
 static struct {
 	uint64_t secret;
 	char *at, *end;
+	struct piece *pieces;
 	struct block *free[CLASSES];
 } heap;
 
@@ -80,18 +90,29 @@ static void *map(size_t size)
 	return at == MAP_FAILED ? NULL : at;
 }
 
+static bool add_piece(void)
+{
+	struct piece *piece = map(PIECE);
+
+	if (!piece)
+		return false;
+	piece->next = heap.pieces;
+	heap.pieces = piece;
+	heap.at = (char *)(piece + 1);
+	heap.end = (char *)piece + PIECE;
+	return true;
+}
+
 static bool begin(void)
 {
 	const char *random = (const char *)getauxval(AT_RANDOM); /* 16 bytes, not aligned */
 
-	heap.at = map(PIECE);
-	if (!heap.at)
+	if (!add_piece())
 		return false;
-	heap.end = heap.at + PIECE;
 	memcpy(&heap.secret, random + 8, sizeof(heap.secret));
 	heap.secret |= 1;
 	/* Since 5.14; without it they come one by one. */
-	(void)madvise(heap.at, PRESENT, POPULATE_WRITE);
+	(void)madvise(heap.pieces, PRESENT, POPULATE_WRITE);
 	return true;
 }
 
@@ -102,14 +123,8 @@ static struct block *cut(size_t size)
 
 	if (!heap.secret && !begin())
 		return NULL;
-	if ((size_t)(heap.end - heap.at) < whole) {
-		char *more = map(PIECE);
-
-		if (!more)
-			return NULL;
-		heap.at = more;
-		heap.end = more + PIECE;
-	}
+	if ((size_t)(heap.end - heap.at) < whole && !add_piece())
+		return NULL;
 	block = (struct block *)heap.at;
 	heap.at += whole;
 	return block;
@@ -226,5 +241,33 @@ void *realloc(void *memory, size_t size)
 	memcpy(given, memory, block->head.size);
 	free(memory);
 	return given;
+}
+
+void lean_forget_heap(void)
+{
+	while (heap.pieces) {
+		struct piece *piece = heap.pieces;
+
+		heap.pieces = piece->next;
+		munmap(piece, PIECE);
+	}
+	heap.at = heap.end = NULL;
+	memset(heap.free, 0, sizeof(heap.free));
+}
+
+void lean_trim_heap(void)
+{
+	uintptr_t begin = ((uintptr_t)heap.at + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+
+	if (begin < (uintptr_t)heap.end)
+		(void)madvise((void *)begin, (uintptr_t)heap.end - begin, MADV_DONTNEED);
+}
+#else
+void lean_forget_heap(void)
+{
+}
+
+void lean_trim_heap(void)
+{
 }
 #endif

@@ -47,9 +47,9 @@ static bool is_plain(char c)
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
 
-static void put_quoted(struct json *j, const char *text)
+static void put_quoted_bytes(struct json *j, const char *text, size_t len)
 {
-	size_t len = strlen(text), plain = 0, i = 0;
+	size_t plain = 0, i = 0;
 
 	put(j, "\"");
 	while (i < len) {
@@ -75,6 +75,11 @@ static void put_quoted(struct json *j, const char *text)
 	}
 	put_bytes(j, text + plain, i - plain);
 	put(j, "\"");
+}
+
+static void put_quoted(struct json *j, const char *text)
+{
+	put_quoted_bytes(j, text, strlen(text));
 }
 
 static void put_break(struct json *j)
@@ -146,6 +151,12 @@ void json_add_string(struct json *j, const char *key, const char *value)
 		put_quoted(j, value);
 	else
 		put(j, "null");
+}
+
+void json_add_bytes(struct json *j, const char *key, const char *data, size_t len)
+{
+	begin_value(j, key);
+	put_quoted_bytes(j, data, len);
 }
 
 void json_add_uint(struct json *j, const char *key, uint64_t value)

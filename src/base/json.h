@@ -27,6 +27,8 @@ void json_end_object(struct json *j);
 void json_begin_array(struct json *j, const char *key);
 void json_end_array(struct json *j);
 void json_add_string(struct json *j, const char *key, const char *value); /* NULL value: null */
+/* LEN bytes, which may hold NULs. */
+void json_add_bytes(struct json *j, const char *key, const char *data, size_t len);
 void json_add_uint(struct json *j, const char *key, uint64_t value);
 void json_add_int(struct json *j, const char *key, int64_t value);
 void json_add_bool(struct json *j, const char *key, bool value);

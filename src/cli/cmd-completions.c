@@ -32,6 +32,9 @@ enum operand verb_operand(enum verb_id id)
 		return OPERAND_COMMAND;
 	case VERB_SANDBOX_INSPECT:
 		return OPERAND_SANDBOX;
+	case VERB_SESSION_STOP:
+	case VERB_SESSION_RM:
+		return OPERAND_SESSION;
 	case VERB_CONFIG_CHECK:
 	case VERB_DIFF:
 	case VERB_REVIEW:

@@ -9,10 +9,11 @@
 #include <unistd.h>
 
 #include "api/run-history.h"
+#include "api/run-notes.h"
 #include "api/run.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
-#include "base/size.h"
+#include "cli/common-ask.h"
 #include "cli/common.h"
 #include "config/load.h"
 #include "observe/profile.h"
@@ -35,9 +36,7 @@ struct run_args {
 
 static void run_args_release(struct run_args *args)
 {
-	free(args->request.ask.items);
-	strv_release(&args->request.ask.env_set);
-	strv_release(&args->request.ask.allow_degraded);
+	ask_release(&args->request.ask);
 	outfile_close(&args->result_file);
 	fd_close(args->result_fd);
 	fd_close(args->profile_fd);
@@ -45,52 +44,14 @@ static void run_args_release(struct run_args *args)
 	str_release(&args->spec);
 }
 
-static int add_dim(struct ask *ask, enum dim dim, const char *value, struct err *err)
-{
-	struct ask_item *items = reallocarray(ask->items, ask->len + 1, sizeof(*items));
-
-	if (!items)
-		return err_oom(err);
-	ask->items = items;
-	items[ask->len++] = (struct ask_item){dim, value ? value : "true"};
-	return 0;
-}
-
-static int add_text(struct strv *texts, const char *value, struct err *err)
-{
-	return strv_add(texts, value) < 0 ? err_oom(err) : 0;
-}
-
 static int set_option(const struct opt *opt, const char *value, void *data, struct err *err)
 {
 	struct run_args *args = data;
 	struct ask *ask = &args->request.ask;
 
-	if (opt->id >= OPT_DIM)
-		return add_dim(ask, (enum dim)(opt->id - OPT_DIM), value, err);
+	if (ask_takes(opt))
+		return ask_set(ask, &args->request.workspace, opt, value, err);
 	switch (opt->id) {
-	case OPT_PRESET:
-		ask->preset = value;
-		return 0;
-	case OPT_WORKSPACE:
-		args->request.workspace = value;
-		return 0;
-	case OPT_SETENV:
-		return add_text(&ask->env_set, value, err);
-	case OPT_ALLOW_DEGRADED:
-		return add_text(&ask->allow_degraded, value, err);
-	case OPT_ENGINE:
-		ask->engine = value;
-		return 0;
-	case OPT_STAGED:
-		ask->mode = "staged";
-		return 0;
-	case OPT_DIRECT:
-		ask->mode = "direct";
-		return 0;
-	case OPT_STAGE:
-		ask->stage = value;
-		return 0;
 	case OPT_EXPLAIN:
 		args->explain = true;
 		return 0;
@@ -99,9 +60,6 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		return 0;
 	case OPT_RESULT:
 		args->result = value;
-		return 0;
-	case OPT_SPEC:
-		ask->spec = value;
 		return 0;
 	case OPT_SPEC_FD:
 		args->spec_fd = value;
@@ -112,9 +70,6 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	case OPT_PROFILE_FD:
 		args->profile_fd_text = value;
 		ask->profile = true;
-		return 0;
-	case OPT_NO_OBSERVE:
-		ask->no_observe = true;
 		return 0;
 	default:
 		BUG("an option of run that nobody handles");
@@ -230,26 +185,9 @@ static int use_descriptors(struct run_args *args, struct err *err)
 	return spec_fd < 0 ? 0 : read_spec(args, spec_fd, err);
 }
 
-/* A stage by name is wish enough. */
-static int check_stage(struct ask *ask, struct err *err)
-{
-	if (!ask->stage)
-		return 0;
-	if (str_eq(ask->mode, "direct"))
-		return err_set(err, ERR_USAGE, -EINVAL, "--stage and --direct exclude each other");
-	if (!stage_name_is_valid(ask->stage))
-		return err_hint(err,
-				err_set(err, ERR_USAGE, -EINVAL, "--stage: \"%.100s\" is no name",
-					ask->stage),
-				"letters, digits, '.', '_' and '-', at most %d, no dot in front",
-				STAGE_NAME_MAX);
-	ask->mode = "staged";
-	return 0;
-}
-
 static int prepare(struct run *run, struct run_args *args, struct err *err)
 {
-	int r = check_stage(&args->request.ask, err);
+	int r = ask_check(&args->request.ask, err);
 
 	if (r == 0)
 		r = use_descriptors(args, err);
@@ -336,85 +274,6 @@ static int explain(const struct run *run, const struct run_args *args)
 	return emit(&out) ? EXIT_NOT_RUN : 0;
 }
 
-/* One line for each thing that happened to a protected name. */
-static void report_event(const struct event *event)
-{
-	struct err err = {0};
-
-	switch (event->action) {
-	case TAMPER_QUARANTINED:
-		err_set(&err, ERR_POLICY, 0,
-			"tampering: %s was created during the run and is now %s", event->path,
-			event->where);
-		break;
-	case TAMPER_RESTORED:
-		err_set(&err, ERR_POLICY, 0,
-			"tampering: the link %s was changed and is as it was%s%s", event->path,
-			event->where ? "; what replaced it is now " : "",
-			event->where ? event->where : "");
-		break;
-	case TAMPER_REBOUND:
-		err_set(&err, ERR_POLICY, 0,
-			"%s was replaced outside; inside it is read-only again, but look at what "
-			"is in it",
-			event->path);
-		break;
-	case TAMPER_GONE:
-		err_set(&err, ERR_POLICY, 0, "tampering: %s was created and removed during the run",
-			event->path);
-		break;
-	case TAMPER_ENDED:
-		err_set(&err, ERR_POLICY, 0, "the run was ended over %s: %s%s%s", event->path,
-			event->reason, event->where ? "; what was there is now " : "",
-			event->where ? event->where : "");
-		break;
-	}
-	report(&err);
-}
-
-static void report_events(const struct events *events)
-{
-	struct err err = {0};
-
-	for (size_t i = 0; i < events->len; i++) {
-		const struct event *event = &events->items[i];
-
-		/* The same again is no news. */
-		if (i > 0 && event->action == TAMPER_GONE && event[-1].action == TAMPER_GONE &&
-		    str_eq(event->path, event[-1].path))
-			continue;
-		report_event(event);
-	}
-	if (events->dropped == 0)
-		return;
-	err_set(&err, ERR_POLICY, 0, "tampering: %llu times more",
-		(unsigned long long)events->dropped);
-	report(&err);
-}
-
-/* What ended the run, when it was pale or a limit: never a bare 137. */
-static void explain_end(const struct run *run)
-{
-	_cleanup_(str_release) struct str value = {0};
-	const struct result *result = &run->result;
-	char limit[SIZE_TEXT_MAX];
-	struct err err = {0};
-
-	if (result->outcome == OUTCOME_TIMEOUT) {
-		err_set(&err, ERR_SYSTEM, 0, "timed out after %s",
-			duration_format(run->plan->timeout_ms, limit));
-		report(&err);
-	} else if (result->limit) {
-		enum dim dim = dim_by_name(result->limit);
-
-		(void)spec_print_dim(&run->resolved.spec, dim, &value);
-		err_set(&err, ERR_SYSTEM, 0, "%s = %s was reached", result->limit,
-			str_text(&value));
-		err_hint(&err, 0, "pale run --%s MORE allows more", result->limit);
-		report(&err);
-	}
-}
-
 static void report_recovered(const struct recover_report *recovered)
 {
 	bool back = recovered->outcome == RECOVER_TAKEN_BACK;
@@ -449,16 +308,19 @@ static void report_history(const struct run *run)
 	report(&err);
 }
 
+static void say(void *data, const struct err *note)
+{
+	(void)data;
+	report(note);
+}
+
 static int finish(struct run *run, const struct run_args *args)
 {
 	int status = result_status(&run->result);
 
 	run_history_end(run, NULL);
 	if (!is_quiet(args)) {
-		explain_end(run);
-		if (status != 0)
-			report_refused(&run->result.violations);
-		report_events(&run->result.events);
+		run_notes(run, say, NULL);
 		report_recovered(&run->recovered);
 		report_stage(run);
 		report_history(run);

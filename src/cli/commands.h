@@ -30,6 +30,7 @@ int cmd_runs_prune(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_events_list(int argc, char **argv);
 int cmd_events_annotate(int argc, char **argv);
+int cmd_mcp_install(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_init(int argc, char **argv);

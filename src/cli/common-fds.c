@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "base/sys.h"
 #include "cli/common.h"
 
 int fd_take(const char *option, const char *text, int *ret_fd, struct err *err)
@@ -26,32 +25,4 @@ int fd_take(const char *option, const char *text, int *ret_fd, struct err *err)
 	}
 	*ret_fd = (int)n;
 	return 0;
-}
-
-static void close_between(int first, int last)
-{
-	if (first <= last)
-		(void)sys_close_range((unsigned)first, (unsigned)last, 0);
-}
-
-/* The lowest of KEEP that is FIRST or more; INT_MAX: none. */
-static int next_kept(int first, const int *keep, size_t n)
-{
-	int next = INT_MAX;
-
-	for (size_t i = 0; i < n; i++)
-		if (keep[i] >= first && keep[i] < next)
-			next = keep[i];
-	return next;
-}
-
-void fds_close_others(const int *keep, size_t n)
-{
-	int first = 3, next;
-
-	while ((next = next_kept(first, keep, n)) < INT_MAX) {
-		close_between(first, next - 1);
-		first = next + 1;
-	}
-	close_between(first, INT_MAX);
 }

@@ -10,7 +10,6 @@
 #include "base/str.h"
 
 struct context;
-struct violations;
 
 enum { STATUS_OK = 0, STATUS_ERROR = 1, STATUS_USAGE = 2 };
 
@@ -57,8 +56,6 @@ int verb_unknown(int argc, char **argv, struct err *err);
 /* The open descriptor that TEXT, the value of OPTION, names; not 0 to 2. The
  * caller's from here on, and close-on-exec. */
 int fd_take(const char *option, const char *text, int *ret_fd, struct err *err);
-/* Close everything from 3 on but the N of KEEP, which may be -1. */
-void fds_close_others(const int *keep, size_t n);
 
 /* common-file.c: a file that an option names, written at the end. */
 struct outfile {
@@ -74,9 +71,6 @@ int outfile_open(const char *option, const char *path, struct outfile *ret, stru
 /* Replaces the file as a whole. */
 int outfile_write(const struct outfile *file, const struct str *text, struct err *err);
 void outfile_close(struct outfile *file);
-/* common-refused.c: why a run that failed may have failed, as far as the boundary knows: one
- * line for the likeliest refusal and one for what would allow it; or none. */
-void report_refused(const struct violations *violations);
 
 /* common-help.c */
 int help_verb(const struct verb *verb, struct str *out);

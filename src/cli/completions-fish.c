@@ -65,6 +65,8 @@ static int put_second_word(struct str *out, const struct verb *verb)
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
+static const char sessions[] = " -a '(command pale session list --names 2>/dev/null)'";
+
 static int put_option(struct str *out, const struct verb *verb, const struct opt *opt)
 {
 	_cleanup_(str_release) struct str words = {0};
@@ -83,6 +85,8 @@ static int put_option(struct str *out, const struct verb *verb, const struct opt
 		r = str_append(out, " -a ");
 	if (r == 0 && choices)
 		r = put_quoted(out, words.data + 1, words.len - 1);
+	if (r == 0 && opt->id == OPT_SESSION)
+		r = str_append(out, sessions);
 	if (r == 0)
 		r = str_append(out, " -d ");
 	if (r == 0)
@@ -103,6 +107,10 @@ static int put_operand(struct str *out, enum verb_id id)
 		r = put_condition(out, verbs[id]);
 		if (r == 0)
 			r = str_append(out, names);
+	}
+	if (operand == OPERAND_SESSION) {
+		r = put_condition(out, verbs[id]);
+		return r < 0 ? r : str_appendf(out, "%s\n", sessions);
 	}
 	if (r == 0 && operand == OPERAND_SANDBOX)
 		r = put_words(&words, preset_names);

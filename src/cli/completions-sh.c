@@ -48,12 +48,14 @@ static const char zsh_start[] =
 	"\t((dashes = dashes > 0 && dashes < CURRENT ? dashes - 1 : 0))\n";
 
 static const char names[] =
-	"_pale_names() {\n"
+	"_pale_names_of() {\n"
 	"\tlocal name\n"
 	"\twhile IFS= read -r name; do\n"
 	"\t\t[[ $name =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] && _pale_words \"$name\"\n"
-	"\tdone < <(command pale commands list --names 2>/dev/null)\n"
-	"}\n";
+	"\tdone < <(command pale \"$1\" list --names 2>/dev/null)\n"
+	"}\n"
+	"_pale_names() { _pale_names_of commands; }\n"
+	"_pale_sessions() { _pale_names_of session; }\n";
 
 static const char bash_end[] = "}\ncomplete -F _pale pale\n";
 static const char zsh_end[] = "}\n"
@@ -99,14 +101,21 @@ static int put_verbs(struct str *out)
 static int put_value(struct str *out, const struct verb *verb, const struct opt *opt)
 {
 	const char *const *choices = verb_option_choices(opt);
-	int r = str_appendf(out, "\t'%s --%s')", verb->name, opt->name);
+	int r = str_appendf(out, "\t'%s --%s'", verb->name, opt->name);
+
+	if (r == 0 && opt->letter)
+		r = str_appendf(out, "|'%s -%c'", verb->name, opt->letter);
+	if (r == 0)
+		r = str_append_char(out, ')');
 
 	if (r == 0 && choices) {
 		r = str_append(out, " _pale_words");
 		if (r == 0)
 			r = put_words(out, choices);
 	} else if (r == 0) {
-		r = str_append(out, option_takes_file(opt) ? " _pale_files" : " :");
+		r = str_append(out, option_takes_file(opt)   ? " _pale_files"
+				    : opt->id == OPT_SESSION ? " _pale_sessions"
+							     : " :");
 	}
 	return r < 0 ? r : str_append(out, "; return ;;\n");
 }
@@ -152,6 +161,8 @@ static int put_operand(struct str *out, enum operand operand)
 		return str_append(out, "_pale_files");
 	case OPERAND_COMMAND:
 		return str_append(out, "_pale_names");
+	case OPERAND_SESSION:
+		return str_append(out, "_pale_sessions");
 	case OPERAND_SANDBOX:
 		r = str_append(out, "_pale_names; _pale_words");
 		return r < 0 ? r : put_words(out, preset_names);

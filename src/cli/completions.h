@@ -10,6 +10,7 @@ enum operand {
 	OPERAND_NONE,
 	OPERAND_COMMAND, /* a registered command */
 	OPERAND_SANDBOX, /* that, or a preset */
+	OPERAND_SESSION,
 	OPERAND_FILE,
 	OPERAND_SHELL,
 	OPERAND_VERB,

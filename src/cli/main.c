@@ -9,14 +9,32 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cmd-exec-sh.h"
+#include "cli/cmd-exec.h"
+#include "cli/cmd-file.h"
 #include "cli/cmd-run.h"
 #include "cli/common.h"
+#include "files/files.h"
 #include "result/result.h"
 #include "warden/main.h"
 
 static int (*const commands[VERB_COUNT_])(enum verb_id verb, int argc, char **argv) = {
 	[VERB_RUN] = cmd_run,
 	[VERB_SHELL] = cmd_run,
+	[VERB_EXEC] = cmd_exec,
+	[VERB_SESSION_LIST] = cmd_session,
+	[VERB_SESSION_START] = cmd_session_start,
+	[VERB_SESSION_STOP] = cmd_session,
+	[VERB_SESSION_RM] = cmd_session,
+	[VERB_SESSION_PRUNE] = cmd_session,
+	[VERB_OUTPUT] = cmd_job,
+	[VERB_SIGNAL] = cmd_job,
+	[VERB_WAIT] = cmd_job,
+	[VERB_FILE_READ] = cmd_file,
+	[VERB_FILE_WRITE] = cmd_file,
+	[VERB_FILE_EDIT] = cmd_file,
+	[VERB_FILE_GREP] = cmd_file,
+	[VERB_FILE_GLOB] = cmd_file,
 };
 
 /* Beside this program or in its libexec; never by PATH. */
@@ -51,9 +69,11 @@ int main(int argc, char **argv)
 	stdio_ensure();
 	if (argc < 1)
 		return hand_over(bare);
+	if (is_sh(argv[0]))
+		return cmd_sh(argc, argv);
 	argv[0] = bare[0];
 	if (argc > 1 && strcmp(argv[1], WARDEN_OPTION) == 0)
-		return warden_main(argc - 2, argv + 2, NULL);
+		return warden_main(argc - 2, argv + 2, files_main);
 	verb = verb_find(argc - 1, argv + 1, &words);
 	if (verb && verb->on_run_path && commands[verb->id])
 		return commands[verb->id](verb->id, argc - words, argv + words);

@@ -8,6 +8,37 @@
 #include "base/fd.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "mcp/serve.h"
+
+/* What is not for the server itself is for its session. */
+static int set_serve(const struct opt *opt, const char *value, void *data, struct err *err)
+{
+	struct serve *serve = data;
+	int r = 0;
+
+	if (opt->id == OPT_WORKSPACE)
+		serve->workspace = value;
+	else if (value)
+		r = strv_addf(&serve->boundary, "--%s=%s", opt->name, value);
+	else
+		r = strv_addf(&serve->boundary, "--%s", opt->name);
+	if (opt->id == OPT_STAGED || opt->id == OPT_DIRECT)
+		serve->mode = opt->name;
+	return r < 0 ? err_oom(err) : 0;
+}
+
+static int cmd_mcp_serve(int argc, char **argv)
+{
+	struct serve serve = {0};
+	struct opt_args operands;
+	struct err err = {0};
+	int r = verb_parse(VERB_MCP_SERVE, argc, argv, set_serve, &serve, &operands, &err);
+
+	if (r == 0)
+		r = mcp_serve(&serve, &err);
+	strv_release(&serve.boundary);
+	return r < 0 ? report(&err) : STATUS_OK;
+}
 
 static command_fn *const commands[VERB_COUNT_] = {
 	[VERB_CHECK] = cmd_check,
@@ -41,6 +72,8 @@ static command_fn *const commands[VERB_COUNT_] = {
 	[VERB_STATUS] = cmd_status,
 	[VERB_DOCTOR] = cmd_doctor,
 	[VERB_INIT] = cmd_init,
+	[VERB_MCP_SERVE] = cmd_mcp_serve,
+	[VERB_MCP_INSTALL] = cmd_mcp_install,
 	[VERB_COMPLETIONS] = cmd_completions,
 	[VERB_VERSION] = cmd_version,
 	[VERB_HELP] = cmd_help,

@@ -111,6 +111,27 @@ int ignore_parse(const char *name, const char *text, size_t len, struct ignore *
 	return 0;
 }
 
+int ignore_parse_loosely(const char *text, size_t len, struct ignore *ret)
+{
+	_cleanup_(ignore_release) struct ignore ignore = {0};
+	const char *end = text + (len < IGNORE_SIZE_MAX ? len : IGNORE_SIZE_MAX);
+	const char *why;
+
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		text += 3;
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t line = (size_t)((newline ? newline : end) - text);
+
+		if (!memchr(text, '\0', line) && add_line(&ignore, text, line, &why) == -ENOMEM)
+			return -ENOMEM;
+		text += line + 1;
+	}
+	*ret = ignore;
+	ignore = (struct ignore){0};
+	return 0;
+}
+
 void ignore_release(struct ignore *ignore)
 {
 	for (size_t i = 0; i < ignore->len; i++)
@@ -157,8 +178,7 @@ int ignore_load(const char *workspace, struct ignore *ret, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-bool ignore_hides_entry(const struct ignore *ignore, const char *path, const char *name,
-			bool is_dir)
+int ignore_judge_entry(const struct ignore *ignore, const char *path, const char *name, bool is_dir)
 {
 	size_t name_len = strlen(name);
 	size_t path_len = (size_t)(name - path) + name_len;
@@ -170,9 +190,15 @@ bool ignore_hides_entry(const struct ignore *ignore, const char *path, const cha
 			continue;
 		if (rule->by_name ? ignore_rule_matches(rule, name, name_len)
 				  : ignore_rule_matches(rule, path, path_len))
-			return !rule->negated;
+			return rule->negated ? -1 : 1;
 	}
-	return false;
+	return 0;
+}
+
+bool ignore_hides_entry(const struct ignore *ignore, const char *path, const char *name,
+			bool is_dir)
+{
+	return ignore_judge_entry(ignore, path, name, is_dir) > 0;
 }
 
 bool ignore_hides(const struct ignore *ignore, const char *path, bool is_dir)

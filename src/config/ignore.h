@@ -35,6 +35,8 @@ struct ignore {
 /* NAME stands in errors, with the line. */
 int ignore_parse(const char *name, const char *text, size_t len, struct ignore *ret,
 		 struct err *err);
+/* For a .gitignore: lines that are no patterns are passed over, as git does. 0 or -ENOMEM. */
+int ignore_parse_loosely(const char *text, size_t len, struct ignore *ret);
 /* The file at the top of WORKSPACE: a regular one, of anybody's, since it only
  * hides. Returns 1, or 0 when there is none. */
 int ignore_load(const char *workspace, struct ignore *ret, struct err *err);
@@ -45,6 +47,11 @@ bool ignore_hides(const struct ignore *ignore, const char *path, bool is_dir);
 /* The same when no folder above it is; its last component begins at NAME. */
 bool ignore_hides_entry(const struct ignore *ignore, const char *path, const char *name,
 			bool is_dir);
+
+/* The same, when there are further lists: what the last rule that matches says. 1: hidden,
+ * -1: not hidden, 0: no rule matches. */
+int ignore_judge_entry(const struct ignore *ignore, const char *path, const char *name,
+		       bool is_dir);
 
 /* A file with several names. */
 struct ignore_shared {

@@ -22,6 +22,32 @@ static const char *const moments[] = {"eager", "deferred", NULL};
 static const char *const backends[] = {"local",         "auto",     "podman", "docker",      "ssh",
 				       "remote-docker", "buildkit", "k8s",    "opensandbox", NULL};
 
+/* The names of tools[] in mcp/. */
+static const char *const tools[] = {"run",
+				    "exec",
+				    "output",
+				    "read",
+				    "write",
+				    "edit",
+				    "grep",
+				    "glob",
+				    "diff",
+				    "commands",
+				    "sandbox_info",
+				    "sandbox_status",
+				    "register_command",
+				    "unregister_command",
+				    "history",
+				    "events",
+				    "why",
+				    "signal",
+				    "wait",
+				    "discard",
+				    "apply",
+				    "undo",
+				    "allow",
+				    NULL};
+
 /* The names of spec_keys[], for lists of dimensions. */
 static const char *const dims[] = {"network",
 				   "hosts",
@@ -172,12 +198,16 @@ const struct key config_keys[] = {
 		.help = "remember the arguments of commands too, not only a digest of them"},
 	{"history.output_keep", DURATION, .def = "\"7d\"", OUTSIDE,
 		.help = "how long output is kept of runs that have max_output"},
+	{"session.idle", DURATION, .def = "\"30m\"", OUTSIDE,
+		.help = "a session that nothing runs in, and nothing was asked of for so long, ends"},
 	{"annotators.*.when", CHOICE(moments), .def = "\"deferred\"", OUTSIDE,
 		.help = "after a run is stored, or only by pale events annotate"},
 	{"annotators.*.timeout", DURATION, .def = "\"5s\"", OUTSIDE,
 		.help = "how long it may take for one event"},
 	{"annotators.*.kinds", .type = KEY_TEXTS, .def = "[]", OUTSIDE,
 		.help = "kinds of events that it is asked about, or their first words; all when empty"},
+	{"mcp.expose", CHOICES(tools), .def = "[]", OUTSIDE,
+		.help = "tools that agents get by pale mcp, besides those that they always have"},
 	{"ceiling", .type = KEY_SPEC_TABLE, OUTSIDE,
 		.help = "the loosest that anything may ask for; what is left out is not bounded"},
 	{"ceiling.mode", CHOICE(modes), .def = "\"direct\"", OUTSIDE,
@@ -186,6 +216,8 @@ const struct key config_keys[] = {
 		.help = "the backends that may be used; all when left out"},
 	{"ceiling.allow_degraded", CHOICES(dims), OUTSIDE,
 		.help = "the dimensions that allow_degraded may name; all when left out"},
+	{"ceiling.mcp_tools", CHOICES(tools), OUTSIDE,
+		.help = "the tools that pale mcp may offer at all; all when left out"},
 };
 /* clang-format on */
 

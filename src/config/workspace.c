@@ -105,6 +105,29 @@ static int xdg_dir(const char *variable, const char *home, const char *rest, cha
 	return *ret ? 0 : -ENOMEM;
 }
 
+/* A folder that nobody else can so much as look into. */
+static bool is_private(const char *path, uid_t uid)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
+	       (st.st_mode & 07777) == 0700;
+}
+
+char *runtime_dir_guess(void)
+{
+	_cleanup_(freep) char *dir = NULL;
+	uid_t uid = geteuid();
+	char usual[40];
+
+	if (take_absolute(getenv("XDG_RUNTIME_DIR"), &dir) < 0)
+		return NULL;
+	if (dir && is_private(dir, uid))
+		return path_join(dir, "pale");
+	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)uid);
+	return is_private(usual, uid) ? path_join(usual, "pale") : NULL;
+}
+
 int user_probe(struct user *ret, struct err *err)
 {
 	struct user user = {.uid = geteuid(), .gid = getegid()};
@@ -123,6 +146,11 @@ int user_probe(struct user *ret, struct err *err)
 		r = xdg_dir("XDG_CONFIG_HOME", home, ".config/pale", &user.config_dir);
 	if (r == 0)
 		r = xdg_dir("XDG_STATE_HOME", home, ".local/state/pale", &user.state_dir);
+	user.runtime_dir = runtime_dir_guess();
+	if (r == 0 && !user.runtime_dir && user.state_dir) {
+		user.runtime_dir = path_join(user.state_dir, "run");
+		r = user.runtime_dir ? 0 : -ENOMEM;
+	}
 	if (r < 0) {
 		user_release(&user);
 		return err_oom(err);
@@ -138,6 +166,7 @@ void user_release(struct user *user)
 	free(user->pw_home);
 	free(user->config_dir);
 	free(user->state_dir);
+	free(user->runtime_dir);
 	*user = (struct user){0};
 }
 
@@ -205,6 +234,9 @@ static const char *refusal(const char *dir, const struct user *user)
 	state = overlaps(dir, user->state_dir);
 	if (state > 0)
 		return "it holds what pale remembers";
+	if (user->runtime_dir &&
+	    (path_covers(dir, user->runtime_dir) || path_covers(user->runtime_dir, dir)))
+		return "it holds what pale's sessions are reached by";
 	if (home < 0 || config < 0 || state < 0)
 		return "whether it holds your home, configuration or state cannot be looked up";
 	for (size_t i = 0; i < array_len(system_dirs); i++) {
@@ -313,6 +345,44 @@ static int walk_up(const char *cwd, const struct user *user, char **ret_root, st
 		return refuse(cwd, why, err);
 	*ret_root = strdup(cwd);
 	return *ret_root ? 0 : err_oom(err);
+}
+
+/* Does DIR hold NAME, as far as it counts? */
+static bool has_name(const char *dir, const char *name, struct walk *w)
+{
+	_cleanup_(freep) char *path = path_join(dir, name);
+	struct stat st;
+
+	return path && lstat(path, &st) == 0 &&
+	       (str_eq(name, "pale.toml") || is_owned_by_us(w, &st));
+}
+
+static char *guess_up(void)
+{
+	_cleanup_(freep) char *cwd = getcwd(NULL, 0);
+	_cleanup_(freep) char *dir = cwd && cwd[0] == '/' ? strdup(cwd) : NULL;
+	struct user user = {.uid = geteuid()};
+	struct walk w = {.user = &user};
+	struct stat st;
+
+	if (!dir || (user.uid == 0 && stat(".", &st) < 0))
+		return NULL;
+	w.cwd_owner = user.uid == 0 ? st.st_uid : user.uid;
+	while (dir[1] && !has_name(dir, "pale.toml", &w) && !has_name(dir, ".git", &w)) {
+		char *slash = strrchr(dir, '/');
+
+		slash[slash == dir ? 1 : 0] = '\0';
+	}
+	return dir[1] ? take_ptr(dir) : take_ptr(cwd);
+}
+
+char *workspace_guess(const char *asked)
+{
+	char *root = NULL;
+
+	if (!asked)
+		return guess_up();
+	return asked[0] && real_dir(asked, &root) == 0 ? root : NULL;
 }
 
 static int asked_root(const char *asked, const struct user *user, char **ret_root, struct err *err)

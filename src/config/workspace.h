@@ -12,11 +12,13 @@ struct err;
 struct user {
 	uid_t uid;
 	gid_t gid;
-	char *name;       /* from the passwd file; NULL when unknown */
-	char *home;       /* $HOME when absolute, else pw_home; "/" counts as unknown: NULL */
-	char *pw_home;    /* from the passwd file; NULL when unknown */
-	char *config_dir; /* $XDG_CONFIG_HOME/pale, or .config/pale in pw_home, else in home */
-	char *state_dir;  /* $XDG_STATE_HOME/pale, or .local/state/pale there; NULL when unknown */
+	char *name;        /* from the passwd file; NULL when unknown */
+	char *home;        /* $HOME when absolute, else pw_home; "/" counts as unknown: NULL */
+	char *pw_home;     /* from the passwd file; NULL when unknown */
+	char *config_dir;  /* $XDG_CONFIG_HOME/pale, or .config/pale in pw_home, else in home */
+	char *state_dir;   /* $XDG_STATE_HOME/pale, or .local/state/pale there; NULL when unknown */
+	char *runtime_dir; /* $XDG_RUNTIME_DIR/pale or /run/user/UID/pale, where that folder is
+			    * the user's alone; else run in state_dir; NULL when unknown */
 };
 
 struct workspace {
@@ -27,6 +29,8 @@ struct workspace {
 
 int user_probe(struct user *ret, struct err *err);
 void user_release(struct user *user);
+/* user->runtime_dir, where that takes no look at the passwd file; else NULL. */
+char *runtime_dir_guess(void);
 
 /* From ASKED (--workspace) or by walking up from the cwd: the first folder
  * with a pale.toml or a .git, else the cwd itself. Never a folder
@@ -36,5 +40,8 @@ void user_release(struct user *user);
 int workspace_find(const char *asked, const struct user *user, struct workspace *ret,
 		   struct err *err);
 void workspace_release(struct workspace *workspace);
+/* The same by names alone, without a look at whether it could be one: a new string, or NULL.
+ * For who asks for what somebody made there after a real look. */
+char *workspace_guess(const char *asked);
 /* BASE/<basename>-<6 hex of the path's digest>: a new string, or NULL. */
 char *state_name(const char *base, const char *path);

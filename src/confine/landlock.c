@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "confine/landlock.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -85,6 +89,20 @@ static int add_rule(const struct landlock *landlock, int fd, uint64_t rights)
 	return rule.allowed_access ? sys_landlock_add_rule(landlock->ruleset, &rule) : 0;
 }
 
+static int keep_rule(struct landlock_kept *kept, int fd, uint64_t rights)
+{
+	int copy;
+
+	if (kept->len == sizeof(kept->rules) / sizeof(kept->rules[0]))
+		return -E2BIG;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0)
+		return -errno;
+	kept->rules[kept->len].fd = copy;
+	kept->rules[kept->len++].rights = rights;
+	return 0;
+}
+
 int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, struct err *err)
 {
 	uint64_t rights = READS;
@@ -97,6 +115,8 @@ int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, stru
 	if (flags & ALLOW_FILE)
 		rights &= OF_FILES;
 	r = add_rule(landlock, fd, rights);
+	if (r == 0 && landlock->kept)
+		r = keep_rule(landlock->kept, fd, rights);
 	return r < 0 ? err_sys(err, r, "add a Landlock rule") : 0;
 }
 
@@ -133,6 +153,38 @@ int landlock_enter(const struct landlock *landlock, struct err *err)
 		return r;
 	r = sys_landlock_restrict_self(landlock->ruleset, 0);
 	return r < 0 ? err_sys(err, r, "enter the Landlock domain") : 0;
+}
+
+/* Does it have a name somewhere, and is it no device that everybody may use? */
+static bool lies_somewhere(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return true;
+	return !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode) &&
+	       !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
+}
+
+int landlock_enter_anew(const struct landlock *landlock, struct err *err)
+{
+	struct landlock own;
+	int r;
+
+	if (!landlock->handled ||
+	    (!lies_somewhere(0) && !lies_somewhere(1) && !lies_somewhere(2))) {
+		r = sys_landlock_restrict_self(landlock->ruleset, 0);
+		return r < 0 ? err_sys(err, r, "enter the Landlock domain") : 0;
+	}
+	if (!landlock->kept)
+		BUG("a set whose rules were not kept");
+	r = landlock_init(&own, landlock->about, err);
+	for (size_t i = 0; i < landlock->kept->len && r == 0; i++) {
+		r = add_rule(&own, landlock->kept->rules[i].fd, landlock->kept->rules[i].rights);
+		if (r < 0)
+			err_sys(err, r, "add a Landlock rule");
+	}
+	return r < 0 ? r : landlock_enter(&own, err);
 }
 
 int landlock_enclose(struct err *err)

@@ -8,14 +8,25 @@
  * the command's process alone. Allocation-free.
  */
 #pragma once
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
 
+/* The rules of a set once more: a set can be entered often, but not copied. */
+struct landlock_kept {
+	struct {
+		int fd;
+		uint64_t rights;
+	} rules[256];
+	size_t len;
+};
+
 struct landlock {
-	int ruleset;      /* -1: none */
-	unsigned about;   /* LANDLOCK_... */
-	uint64_t handled; /* rights on files that need a rule; 0: files are free */
+	int ruleset;                /* -1: none */
+	unsigned about;             /* LANDLOCK_... */
+	uint64_t handled;           /* rights on files that need a rule; 0: files are free */
+	struct landlock_kept *kept; /* for landlock_enter_anew(); NULL: not wanted */
 };
 #define LANDLOCK_NONE ((struct landlock){.ruleset = -1})
 
@@ -47,6 +58,8 @@ int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, stru
  * they were opened in, wherever they are. Then enter. Needs no_new_privs, or
  * CAP_SYS_ADMIN in the user namespace. */
 int landlock_enter(const struct landlock *landlock, struct err *err);
+/* The same for one of many: what is opened for its descriptors is opened for nobody else. */
+int landlock_enter_anew(const struct landlock *landlock, struct err *err);
 /* Enter another one, about signals alone: from then on those of this process, kill(-1)
  * too, reach what it starts and nobody else, even its parent. Needs the same. */
 int landlock_enclose(struct err *err);

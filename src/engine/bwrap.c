@@ -171,7 +171,7 @@ static int job_fd(struct bwrap *b, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 
-	if (job_pack(b->plan, &text) < 0)
+	if (job_pack(b->plan, b->stands, &text) < 0)
 		return err_oom(err);
 	if (text.len > JOB_SIZE_MAX)
 		return err_set(err, ERR_UNSUPPORTED, -E2BIG, "the command line is too long");
@@ -233,10 +233,11 @@ static int build_argv(struct bwrap *b, const struct stdio *stdio, struct err *er
 	return r < 0 ? err_oom(err) : 0;
 }
 
-int bwrap_prepare(const struct plan *plan, const struct stdio *stdio, struct bwrap *ret,
-		  struct err *err)
+int bwrap_prepare(const struct plan *plan, const struct stdio *stdio, bool stands,
+		  struct bwrap *ret, struct err *err)
 {
 	struct bwrap b = {.plan = plan,
+			  .stands = stands,
 			  .program = bwrap_find(err),
 			  .stderr_read = -1,
 			  .stderr_write = -1,

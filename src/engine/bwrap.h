@@ -8,6 +8,8 @@
  * is outside. It is silent: its stderr is a pipe of ours.
  */
 #pragma once
+#include <stdbool.h>
+
 #include "base/fd.h"
 #include "base/str.h"
 
@@ -17,6 +19,7 @@ struct plan;
 /* All that the child needs, made before it is cloned. */
 struct bwrap {
 	const struct plan *plan;
+	bool stands;
 	const char *program;
 	struct strv argv;
 	int *fds; /* inherited by bwrap, and some by the warden */
@@ -32,8 +35,9 @@ const char *bwrap_find(struct err *err);
 /* Does it work here, with the options that we need? Bounded to a second. */
 int bwrap_try(const char *program, struct err *err);
 
-int bwrap_prepare(const struct plan *plan, const struct stdio *stdio, struct bwrap *ret,
-		  struct err *err);
+/* STANDS: the warden is to take errands, and none of the plan's command is passed. */
+int bwrap_prepare(const struct plan *plan, const struct stdio *stdio, bool stands,
+		  struct bwrap *ret, struct err *err);
 void bwrap_release(struct bwrap *bwrap);
 /* In the child: become bwrap. Returns only when that failed: -errno. */
 int bwrap_exec(const struct bwrap *bwrap, int channel, struct err *err);

@@ -154,7 +154,7 @@ static int limit_v2(const struct cgroup *cg, const struct limits *limits, struct
 	if (r == 0 && limits->memory != UINT64_MAX)
 		r = optional(set_number(cg, 0, "memory.swap.max", 0, err));
 	if (r == 0 && limits->memory != UINT64_MAX)
-		r = set_number(cg, 0, "memory.oom.group", 1, err);
+		r = set_number(cg, 0, "memory.oom.group", cg->spares ? 0 : 1, err);
 	return r;
 }
 
@@ -311,7 +311,7 @@ int cgroup_watch_oom(const struct cgroup *cg)
 		       : take_fd(event);
 }
 
-bool cgroup_had_oom(const struct cgroup *cg)
+uint64_t cgroup_ooms(const struct cgroup *cg)
 {
 	uint64_t kills = 0;
 
@@ -320,17 +320,17 @@ bool cgroup_had_oom(const struct cgroup *cg)
 	else if (cg->rung == RUNG_CGROUP1)
 		(void)cgroup_file_field(cg->dir[CG_MEMORY], "memory.oom_control", "oom_kill",
 					&kills);
-	return kills > 0;
+	return kills;
 }
 
-bool cgroup_had_fork_refused(const struct cgroup *cg)
+uint64_t cgroup_forks_refused(const struct cgroup *cg)
 {
 	uint64_t refused = 0;
 
 	if (cg->rung != RUNG_WATCHDOG)
 		(void)cgroup_file_field(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.events", "max",
 					&refused);
-	return refused > 0;
+	return refused;
 }
 
 void cgroup_usage(const struct cgroup *cg, unsigned own_pids, struct usage *usage)

@@ -23,6 +23,7 @@ struct cgroup {
 	int base[CG_DIRS];  /* where it was made; -1 */
 	int dir[CG_DIRS];   /* itself; -1 */
 	int tasks[CG_DIRS]; /* v1: what the child writes itself into; -1 */
+	bool spares;        /* set before it is opened: memory that runs out ends one process */
 };
 
 void cgroup_init(struct cgroup *cg);
@@ -42,8 +43,9 @@ uint64_t cgroup_cpu_ms(const struct cgroup *cg); /* so far */
 /* Signalled when memory runs out; -1 where the kernel ends the whole group by
  * itself. The caller owns it. */
 int cgroup_watch_oom(const struct cgroup *cg);
-bool cgroup_had_oom(const struct cgroup *cg);
-bool cgroup_had_fork_refused(const struct cgroup *cg);
+/* How often so far: a process was ended for its memory; one could not be made. */
+uint64_t cgroup_ooms(const struct cgroup *cg);
+uint64_t cgroup_forks_refused(const struct cgroup *cg);
 /* Replaces what the cgroup knows better. */
 void cgroup_usage(const struct cgroup *cg, unsigned own_pids, struct usage *usage);
 void cgroup_close(struct cgroup *cg); /* once everything in it has ended */

@@ -147,15 +147,17 @@ static int apply_all(const struct plan *plan, const struct pty *pty, struct land
 	mode_t mask = umask(0);
 	int r = allow_begin(plan->ops, plan->ops_len, landlock, err);
 
+	if (job->stands)
+		allow_keep(landlock);
 	/* From the /dev/pts that the command will see. */
 	if (r == 0 && !has_op(plan, OP_PIVOT))
-		r = pty_open(pty, CHANNEL, &job->terminal, err);
+		r = pty_open(pty, CHANNEL, 0, &job->terminal, err);
 	builder_init(&builder, userns_serves_mounts(plan) ? CHANNEL : -1, plan->staging);
 	builder.joins = cgroup_is_passed(plan);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
-			r = pty_open(pty, CHANNEL, &job->terminal, err);
+			r = pty_open(pty, CHANNEL, 0, &job->terminal, err);
 	}
 	umask(mask);
 	return r < 0 ? r : join_cgroup(&builder, err);
@@ -218,7 +220,7 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 }
 
 _Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct pty *pty)
+		       const struct cgroup *cgroup, const struct pty *pty, bool stands)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct landlock landlock = LANDLOCK_NONE;
@@ -226,6 +228,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.tool = plan->tool,
+		.stands = stands,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
 		.observed = step_observed(plan->ops, plan->ops_len),
 		.scratch = scratch_path(plan),

@@ -20,6 +20,8 @@ struct watcher {
 	void (*begin)(void *data, int listener);
 	/* A call waits, or did: answer a few. Never waits itself. False: it cannot. */
 	bool (*serve)(void *data);
+	/* Nobody is left who could call. NULL: of no interest. */
+	void (*done)(void *data);
 	void *data;
 };
 

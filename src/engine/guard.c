@@ -50,7 +50,7 @@ static void end_run(struct guard *g, const struct guard_item *item, const char *
 		    const char *reason)
 {
 	if (!g->ended && !g->over)
-		g->power.end(g->power.data);
+		g->power.end(g->power.end_data);
 	g->ended = true;
 	record(g, item, g->over && where ? TAMPER_QUARANTINED : TAMPER_ENDED, where, reason);
 }
@@ -61,7 +61,7 @@ static void stop_run(struct guard *g, const struct guard_item *item)
 {
 	if (g->stopped || g->ended || g->over)
 		return;
-	if (g->power.stop(g->power.data, true) < 0)
+	if (g->power.stop(g->power.stop_data, true) < 0)
 		end_run(g, item, NULL, "it could not be stopped");
 	else
 		g->stopped = true;
@@ -69,8 +69,8 @@ static void stop_run(struct guard *g, const struct guard_item *item)
 
 static void go_on(struct guard *g)
 {
-	if (g->stopped && !g->ended && !g->over && g->power.stop(g->power.data, false) < 0)
-		g->power.end(g->power.data);
+	if (g->stopped && !g->ended && !g->over && g->power.stop(g->power.stop_data, false) < 0)
+		g->power.end(g->power.end_data);
 	g->stopped = false;
 }
 
@@ -84,7 +84,8 @@ static int take_away(struct guard *g, const struct guard_item *item, char **ret_
 	r = quarantine_take(&g->quarantine, dir->fd, dir->path, item->what->name, ret_where, &err);
 	if (r < 0 && r != -ENOENT)
 		end_run(g, item, *ret_where, err.message);
-	else if (r == 0 && g->quarantine.count >= QUARANTINE_MAX && !g->over)
+	else if (r == 0 && g->quarantine.count - g->quarantined_before >= QUARANTINE_MAX &&
+		 !g->over)
 		end_run(g, item, *ret_where, "it happened too often");
 	return r;
 }
@@ -520,6 +521,26 @@ void guard_watch(struct guard *g, struct loop *loop)
 		loop_add(loop, g->tripwire.signals, POLLIN, on_trip, g);
 	else
 		open_eyes(g);
+}
+
+void guard_unwatch(struct guard *g)
+{
+	if (!g->loop)
+		return;
+	if (g->tripwire.signals >= 0)
+		loop_remove(g->loop, g->tripwire.signals);
+	if (g->inotify >= 0)
+		loop_remove(g->loop, g->inotify);
+	if (g->timer.fn)
+		loop_remove_timer(g->loop, &g->timer);
+	g->timer.fn = NULL;
+	g->loop = NULL;
+}
+
+void guard_renew(struct guard *g)
+{
+	g->sightings = 0;
+	g->quarantined_before = g->quarantine.count;
 }
 
 void guard_finish(struct guard *g)

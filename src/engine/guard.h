@@ -35,9 +35,10 @@ struct plan;
 
 /* What the guard can do to the run. */
 struct guard_power {
-	int (*stop)(void *data, bool stop); /* everything inside, or let it go on */
-	void (*end)(void *data);
-	void *data;
+	int (*stop)(void *stop_data, bool stop); /* everything inside, or let it go on */
+	void *stop_data;
+	void (*end)(void *end_data);
+	void *end_data;
 };
 
 struct guard_dir {
@@ -74,6 +75,7 @@ struct guard {
 	struct rebind rebind;
 	uint64_t noticed_ns;
 	unsigned sightings;
+	unsigned quarantined_before; /* by commands that have ended */
 	bool stopped, ended;
 	bool over; /* nothing of the run is left */
 };
@@ -85,6 +87,9 @@ int guard_open(struct guard *guard, const struct plan *plan, const struct guard_
 /* CHILD will be the warden. */
 void guard_enter(struct guard *guard, pid_t child);
 void guard_watch(struct guard *guard, struct loop *loop);
+void guard_unwatch(struct guard *guard); /* where the loop outlives it */
+/* A new command: what went before is no reason to end it. */
+void guard_renew(struct guard *guard);
 /* Nothing of the run is left: look once more at everything. */
 void guard_finish(struct guard *guard);
 void guard_close(struct guard *guard);

@@ -21,10 +21,10 @@ void limiter_init(struct limiter *l)
 	cgroup_init(&l->cgroup);
 }
 
-int limiter_open(struct limiter *l, const struct plan *plan, struct err *err)
+int limiter_open(struct limiter *l, const struct limits *limits, struct err *err)
 {
-	l->limits = &plan->limits;
-	return cgroup_open(&l->cgroup, &plan->limits, err);
+	l->limits = limits;
+	return cgroup_open(&l->cgroup, limits, err);
 }
 
 static void reach(struct limiter *l, const char *dimension, bool at_once)
@@ -51,6 +51,14 @@ static uint64_t next_look(const struct limiter *l, uint64_t used_ms)
 	return ms > LONGEST_MS ? LONGEST_MS : ms;
 }
 
+/* Is there something that a sample may find at any time? */
+static bool is_sampled(const struct limiter *l)
+{
+	return l->cgroup.rung == RUNG_WATCHDOG &&
+	       (l->limits->memory != UINT64_MAX ||
+		(l->counts_pids && l->limits->pids != UINT64_MAX));
+}
+
 static uint64_t look_at_samples(struct limiter *l, uint64_t *ret_cpu_ms)
 {
 	struct sample sample;
@@ -65,8 +73,10 @@ static uint64_t look_at_samples(struct limiter *l, uint64_t *ret_cpu_ms)
 		l->pids_seen = sample.pids;
 	if (sample.memory > l->limits->memory)
 		reach(l, "memory", true);
+	if (l->counts_pids && sample.pids > l->limits->pids)
+		reach(l, "pids", true);
 	*ret_cpu_ms = sample.cpu_ms;
-	return SAMPLE_MS;
+	return is_sampled(l) ? SAMPLE_MS : LONGEST_MS;
 }
 
 static void on_look(void *data, short revents)
@@ -89,9 +99,10 @@ static void on_look(void *data, short revents)
 
 void limiter_watch(struct limiter *l, struct loop *loop, pid_t top, limiter_end_fn *end, void *data)
 {
-	bool sampled = l->cgroup.rung == RUNG_WATCHDOG && l->limits->memory != UINT64_MAX;
+	bool sampled = is_sampled(l);
 	long cpus;
 
+	l->loop = loop;
 	l->top = top;
 	l->end = end;
 	l->data = data;
@@ -110,6 +121,16 @@ void limiter_watch(struct limiter *l, struct loop *loop, pid_t top, limiter_end_
 	loop_add_timer(loop, &l->timer);
 }
 
+void limiter_unwatch(struct limiter *l)
+{
+	if (l->loop && l->oom_event >= 0)
+		loop_remove(l->loop, l->oom_event);
+	if (l->loop && l->timer.fn)
+		loop_remove_timer(l->loop, &l->timer);
+	l->timer.fn = NULL;
+	l->loop = NULL;
+}
+
 void limiter_judge(const struct limiter *l, struct result *result)
 {
 	const char *reached = l->reached;
@@ -121,10 +142,10 @@ void limiter_judge(const struct limiter *l, struct result *result)
 	cgroup_usage(&l->cgroup, l->limits->own_pids, &result->usage);
 	/* Without a limit only somebody above can have run out of memory. */
 	if (!reached && (result->outcome != OUTCOME_OK || l->limits->memory != UINT64_MAX) &&
-	    cgroup_had_oom(&l->cgroup))
+	    cgroup_ooms(&l->cgroup) > 0)
 		reached = "memory";
 	/* A refused fork that the command coped with is no failure. */
-	if (!reached && result->outcome != OUTCOME_OK && cgroup_had_fork_refused(&l->cgroup))
+	if (!reached && result->outcome != OUTCOME_OK && cgroup_forks_refused(&l->cgroup) > 0)
 		reached = "pids";
 	if (!reached && result->signal == SIGXFSZ)
 		reached = "disk";

@@ -14,7 +14,7 @@
 #include "base/loop.h"
 
 struct err;
-struct plan;
+struct limits;
 struct result;
 
 /* Called when the run is to be ended: at once, or as on a timeout. */
@@ -23,6 +23,8 @@ typedef void limiter_end_fn(void *data, bool at_once);
 struct limiter {
 	const struct limits *limits;
 	struct cgroup cgroup;
+	bool counts_pids;  /* by samples: nobody else does */
+	struct loop *loop; /* NULL: not watched */
 	struct loop_timer timer;
 	int oom_event;
 	pid_t top;
@@ -34,10 +36,12 @@ struct limiter {
 };
 
 void limiter_init(struct limiter *l);
-int limiter_open(struct limiter *l, const struct plan *plan, struct err *err);
+/* LIMITS outlive it. */
+int limiter_open(struct limiter *l, const struct limits *limits, struct err *err);
 /* Watch the tree below TOP, which has started. */
 void limiter_watch(struct limiter *l, struct loop *loop, pid_t top, limiter_end_fn *end,
 		   void *data);
+void limiter_unwatch(struct limiter *l); /* as long as the loop goes on; if it is watched */
 /* After its end: usage, and an outcome of its own where a limit was reached. */
 void limiter_judge(const struct limiter *l, struct result *result);
 void limiter_close(struct limiter *l);

@@ -70,7 +70,7 @@ int staged_report(const struct builder *b, int channel, struct err *err)
 	fds[1] = mntns;
 	for (size_t i = 0; i < b->staged_len; i++)
 		fds[2 + i] = b->staged[i];
-	r = warden_send_fds(channel, WARDEN_MOUNTED, fds, b->staged_len + 2);
+	r = warden_send_fds(channel, WARDEN_MOUNTED, 0, fds, b->staged_len + 2);
 	for (size_t i = 0; i < b->staged_len; i++)
 		fd_close(b->staged[i]);
 	return r < 0 ? err_sys(err, r, "tell what was mounted") : 0;

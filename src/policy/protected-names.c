@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/str.h"
+
 /* clang-format off */
 const char *const protected_names[] = {
 	/* policy */
@@ -52,4 +55,92 @@ bool protected_is_named(const char *relative)
 			return false;
 	}
 	return false;
+}
+
+/* Nothing to see: soft hyphens, marks on letters, signs of width and direction. */
+static bool is_invisible(uint32_t c)
+{
+	return c == 0xad || (c >= 0x300 && c <= 0x36f) || c == 0x61c ||
+	       (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || (c >= 0xfe00 && c <= 0xfe0f) || c == 0xfeff;
+}
+
+/* The letter that C may be taken for; 0: none but itself. */
+static char likeness(uint32_t c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return (char)(c | 0x20);
+	if (c >= 0xff01 && c <= 0xff5e) /* full width */
+		return likeness(c - 0xfee0) ? likeness(c - 0xfee0) : (char)(c - 0xfee0);
+	switch (c) {
+	case 0x130: /* I with a dot */
+	case 0x131: /* i without one */
+		return 'i';
+	case 0x17f: /* long s */
+		return 's';
+	case 0x212a: /* Kelvin */
+		return 'k';
+	default:
+		return 0;
+	}
+}
+
+static void trim_name(struct str *out, size_t begin)
+{
+	size_t len = out->len;
+
+	while (len > begin && (out->data[len - 1] == '.' || out->data[len - 1] == ' '))
+		len--;
+	if (len > begin)
+		str_truncate(out, len);
+}
+
+static int fold_name(const char *name, size_t len, struct str *out)
+{
+	size_t begin = out->len;
+	int r = 0;
+
+	for (size_t i = 0, n; i < len && r == 0; i += n ? n : 1) {
+		uint32_t c = 0;
+		char like;
+
+		n = str_utf8_next(name + i, len - i, &c);
+		like = n ? likeness(c) : 0;
+		if (like)
+			r = str_append_char(out, like);
+		else if (n == 0 || !is_invisible(c))
+			r = str_append_bytes(out, name + i, n ? n : 1);
+	}
+	if (r == 0)
+		trim_name(out, begin);
+	if (r == 0 && out->len - begin == 5 && memcmp(out->data + begin, "git~1", 5) == 0) {
+		str_truncate(out, begin);
+		r = str_append(out, ".git");
+	}
+	return r;
+}
+
+int protected_fold(const char *path, struct str *out)
+{
+	int r = str_append(out, "");
+
+	while (*path && r == 0) {
+		size_t len = strcspn(path, "/");
+
+		r = fold_name(path, len, out);
+		path += len;
+		if (r == 0 && *path) {
+			r = str_append_char(out, '/');
+			path++;
+		}
+	}
+	return r;
+}
+
+bool protected_is_alike(const char *relative)
+{
+	_cleanup_(str_release) struct str folded = {0};
+
+	return protected_is_named(relative) || protected_fold(relative, &folded) < 0 ||
+	       protected_is_named(str_text(&folded));
 }

@@ -15,3 +15,12 @@ extern const char *const protected_git_names[];
 /* Is RELATIVE, a path in a workspace, one of these by its name, or below one? What
  * git really uses may lie elsewhere: plan/protected.h looks. */
 bool protected_is_named(const char *relative);
+
+struct str;
+
+/* Append PATH as a filesystem that does not tell names apart by case or spelling may see it:
+ * lower case, without marks and signs that cannot be seen, look-alikes as what they look
+ * like, no dots and blanks at the end of a name. 0 or -ENOMEM. */
+int protected_fold(const char *path, struct str *out);
+/* As protected_is_named(), of what such a filesystem may see. True without memory. */
+bool protected_is_alike(const char *relative);

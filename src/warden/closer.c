@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/lean.h"
 #include "base/quick.h"
 #include "base/sys.h"
 #include "confine/confine.h"
@@ -31,7 +32,7 @@ _Noreturn static void await_hangup(const struct warden_job *job)
 	be_quick();
 	sys_close_range(0, 2, 0);
 	if (is_confined(job))
-		while (poll(&fd, 1, -1) < 0 && errno == EINTR)
+		while (lean_poll(&fd, 1, -1) < 0 && errno == EINTR)
 			;
 	(void)kill(-1, SIGKILL);
 	if (job->scratch)

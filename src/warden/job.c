@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "warden/step.h"
 
-#define MAGIC "pale-job-3"
+#define MAGIC "pale-job-4"
 
 /* One field, ended by a NUL like all others. */
 static int put(struct str *out, const char *text)
@@ -55,8 +55,9 @@ static int put_words(const struct strv *words, struct str *out)
 	return r;
 }
 
-int job_pack(const struct plan *plan, struct str *out)
+int job_pack(const struct plan *plan, bool stands, struct str *out)
 {
+	const struct strv none = {0};
 	int r = put(out, MAGIC);
 
 	if (r == 0)
@@ -64,12 +65,14 @@ int job_pack(const struct plan *plan, struct str *out)
 	if (r == 0)
 		r = put_number(out, plan->tool ? 1 : 0);
 	if (r == 0)
+		r = put_number(out, stands);
+	if (r == 0)
 		r = put(out, plan->cwd);
 	if (r == 0)
 		r = put_steps(plan, out);
 	if (r == 0)
-		r = put_words(&plan->argv, out);
-	return r < 0 ? r : put_words(&plan->env, out);
+		r = put_words(stands ? &none : &plan->argv, out);
+	return r < 0 ? r : put_words(stands ? &none : &plan->env, out);
 }
 
 struct reader {
@@ -132,13 +135,14 @@ static bool take_step(struct reader *reader, struct job *job)
 static bool take_head(struct reader *reader, struct job *job)
 {
 	const char *magic = take_word(reader);
-	unsigned long long owns, tool, steps;
+	unsigned long long owns, tool, stands, steps;
 
 	if (!magic || strcmp(magic, MAGIC) != 0 || !take_number(reader, 1, &owns) ||
-	    !take_number(reader, 1, &tool))
+	    !take_number(reader, 1, &tool) || !take_number(reader, 1, &stands))
 		return false;
 	job->owns_pidns = owns;
 	job->is_tool = tool;
+	job->stands = stands;
 	job->cwd = take_word(reader);
 	if (!job->cwd || !take_number(reader, JOB_STEPS_MAX, &steps))
 		return false;
@@ -168,7 +172,7 @@ static int take_command(struct reader *reader, struct job *job)
 	if (!words)
 		return -ENOMEM;
 	job->argv = words;
-	if (!take_number(reader, reader->left, &argc) || argc == 0 ||
+	if (!take_number(reader, reader->left, &argc) || (argc == 0) != job->stands ||
 	    !take_words(reader, words, argc))
 		return -EBADMSG;
 	job->env = words + argc + 1;

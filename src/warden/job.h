@@ -22,6 +22,7 @@ enum { JOB_STEPS_MAX = 256, JOB_SIZE_MAX = 16 << 20 };
 struct job {
 	bool owns_pidns;
 	bool is_tool; /* argv is one of our own, not a program */
+	bool stands;  /* neither: errands come later */
 	char *cwd;
 	struct op steps[JOB_STEPS_MAX];
 	size_t steps_len;
@@ -29,8 +30,8 @@ struct job {
 	char **env;
 };
 
-/* NUL-terminated words. 0 or -ENOMEM. */
-int job_pack(const struct plan *plan, struct str *out);
+/* NUL-terminated words. STANDS: without the command and its environment. 0 or -ENOMEM. */
+int job_pack(const struct plan *plan, bool stands, struct str *out);
 /* The words in TEXT, which must outlive the job. */
 int job_parse(struct str *text, struct job *ret, struct err *err);
 void job_release(struct job *job);

@@ -82,6 +82,8 @@ static int story(const struct job *job, struct landlock *landlock, int *ret_term
 
 	if (r == 0)
 		r = allow_begin(job->steps, job->steps_len, landlock, err);
+	if (job->stands)
+		allow_keep(landlock);
 	for (size_t i = 0; i < job->steps_len && r == 0; i++)
 		r = apply(&job->steps[i], landlock, err);
 	if (r == 0 && chdir(job->cwd) < 0)
@@ -116,6 +118,7 @@ int warden_main(int argc, char *const *args, int (*tool)(char *const *argv))
 			&(struct warden_job){.argv = job.argv,
 					     .env = job.env,
 					     .tool = job.is_tool ? tool : NULL,
+					     .stands = job.stands,
 					     .owns_pidns = job.owns_pidns,
 					     .landlock = landlock.ruleset >= 0 ? &landlock : NULL,
 					     .observed = step_observed(job.steps, job.steps_len),

@@ -27,9 +27,10 @@ union some_fds {
 	char bytes[CMSG_SPACE(sizeof(int) * WARDEN_FDS_MAX)];
 };
 
-int warden_send_fds(int channel, enum warden_report_kind kind, const int *fds, size_t n)
+int warden_send_fds(int channel, enum warden_report_kind kind, uint32_t id, const int *fds,
+		    size_t n)
 {
-	struct warden_report report = {.kind = kind};
+	struct warden_report report = {.kind = kind, .id = id};
 	struct iovec iov = {.iov_base = &report, .iov_len = HEAD_SIZE};
 	union some_fds control = {0};
 	struct msghdr msg = {.msg_iov = &iov,
@@ -44,9 +45,9 @@ int warden_send_fds(int channel, enum warden_report_kind kind, const int *fds, s
 	return sendmsg(channel, &msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-int warden_send_terminal(int channel, int fd)
+int warden_send_terminal(int channel, uint32_t id, int fd)
 {
-	return warden_send_fds(channel, WARDEN_TERMINAL, &fd, 1);
+	return warden_send_fds(channel, WARDEN_TERMINAL, id, &fd, 1);
 }
 
 static int check_report(const struct warden_report *report, ssize_t n)
@@ -99,6 +100,45 @@ int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd)
 
 	*ret_fd = -1;
 	return warden_receive_fds(channel, ret, ret_fd, &n);
+}
+
+int warden_expect_senders(int channel)
+{
+	int on = 1;
+
+	return setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ? -errno : 0;
+}
+
+int warden_receive_now(int channel, struct warden_report *ret, int *ret_fd, pid_t *ret_sender)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n < 0)
+		return -errno;
+	*ret_fd = -1;
+	*ret_sender = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		struct ucred cred;
+
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+			memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+			*ret_sender = cred.pid;
+		}
+	}
+	return check_report(ret, n);
 }
 
 int warden_send_order(int channel, enum warden_order_kind kind, int value)

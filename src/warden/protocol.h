@@ -9,11 +9,16 @@
  * sends orders at any time. An observed command's own process says LISTENER, just before
  * its program, in place of STARTING: its calls wait for answers. A staged run reports MOUNTED before all else, and is answered
  * by one byte. When its end is closed, the warden ends the run.
+ *
+ * A standing warden reports STARTING without an id when it takes errands (errand.h). From
+ * then on each report is about the errand whose id it bears: its own process says STARTING
+ * or LISTENER, so that the kernel tells its pid; EXITED or FAILED is the last of it.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 
@@ -30,17 +35,24 @@ enum warden_report_kind {
 struct warden_report {
 	uint32_t kind;
 	int32_t status;
+	uint32_t id;     /* of an errand; 0: of the only command, or of the sandbox */
+	uint32_t cpu_ms; /* of an errand that has exited, and what it waited for */
+	uint64_t memory; /* of the largest process of those, in bytes */
+	uint64_t written;
 	struct err err; /* sent only with WARDEN_FAILED */
 };
 
 enum warden_order_kind {
 	WARDEN_SIGNAL,     /* `value` to the command's process group */
 	WARDEN_SIGNAL_ALL, /* `value` to every process of the run */
+	WARDEN_SIGNAL_KIN, /* `value` to all that belongs to an errand, which is to end */
+	WARDEN_ERRAND,     /* the beginning of a struct errand_order */
 };
 
 struct warden_order {
 	uint32_t kind;
 	int32_t value;
+	uint32_t id; /* of an errand; 0: of the only command */
 };
 
 int warden_send_report(int channel, const struct warden_report *report);
@@ -50,12 +62,17 @@ bool warden_has_report(int channel);
 int warden_receive_report(int channel, struct warden_report *ret);
 enum { WARDEN_FDS_MAX = 64 };
 /* A report with copies of N descriptors. */
-int warden_send_fds(int channel, enum warden_report_kind kind, const int *fds, size_t n);
+int warden_send_fds(int channel, enum warden_report_kind kind, uint32_t id, const int *fds,
+		    size_t n);
 /* As warden_receive_report(); what came along, at most *n_fds, is the caller's. */
 int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, size_t *n_fds);
 /* Send WARDEN_TERMINAL and with it a copy of FD. */
-int warden_send_terminal(int channel, int fd);
+int warden_send_terminal(int channel, uint32_t id, int fd);
 /* As warden_receive_report(); *ret_fd is what came along, the caller's, or -1. */
 int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd);
+/* The same without waiting, -EAGAIN, and who sent it, as seen here: takes
+ * warden_expect_senders(). */
+int warden_receive_now(int channel, struct warden_report *ret, int *ret_fd, pid_t *ret_sender);
+int warden_expect_senders(int channel);
 int warden_send_order(int channel, enum warden_order_kind kind, int value);
 int warden_receive_order(int channel, struct warden_order *ret);

@@ -53,7 +53,7 @@ static int open_pair(const struct pty *pty, int *ret_master, int *ret_slave, str
 	return *ret_slave < 0 ? err_sys(err, -errno, "open the command's end of its terminal") : 0;
 }
 
-int pty_open(const struct pty *pty, int channel, int *ret_terminal, struct err *err)
+int pty_open(const struct pty *pty, int channel, uint32_t id, int *ret_terminal, struct err *err)
 {
 	_cleanup_(fd_closep) int master = -1;
 	_cleanup_(fd_closep) int slave = -1;
@@ -69,7 +69,7 @@ int pty_open(const struct pty *pty, int channel, int *ret_terminal, struct err *
 	for (int fd = 0; fd <= 2; fd++)
 		if (pty->mask & 1u << fd && dup2(slave, fd) < 0)
 			return err_sys(err, -errno, "pass the terminal as descriptor %d", fd);
-	r = warden_send_terminal(channel, master);
+	r = warden_send_terminal(channel, id, master);
 	if (r < 0)
 		return err_sys(err, r, "pass the command's terminal");
 	/* Else it just stays open: an end of file means that we are gone. */
@@ -91,5 +91,5 @@ int pty_replace(int channel, int *ret_terminal, struct err *err)
 	/* -EPERM: we lead one already. */
 	if (pty.interactive && setsid() < 0 && getsid(0) != getpid())
 		return err_sys(err, -errno, "start a session");
-	return pty_open(&pty, channel, ret_terminal, err);
+	return pty_open(&pty, channel, 0, ret_terminal, err);
 }

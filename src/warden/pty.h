@@ -7,6 +7,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 
@@ -23,10 +24,10 @@ struct pty {
 /* Is descriptor NUMBER, which is FD here, a terminal? Then it is to be replaced. */
 bool pty_probe(struct pty *pty, int number, int fd);
 /* Open the command's terminal, put it in place of 0, 1 and 2 where the caller had
- * his, and send its other end through CHANNEL. It stays open for as long as we
+ * his, and send its other end through CHANNEL, with ID. It stays open for as long as we
  * live; *ret_terminal is it when it is to control the command's session, else it is left as it was.
  * Without a terminal in PTY nothing happens. */
-int pty_open(const struct pty *pty, int channel, int *ret_terminal, struct err *err);
+int pty_open(const struct pty *pty, int channel, uint32_t id, int *ret_terminal, struct err *err);
 /* The same for whoever was not told: look at 0, 1 and 2, and be the leader of a
  * session that has no terminal yet. */
 int pty_replace(int channel, int *ret_terminal, struct err *err);

@@ -8,6 +8,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct landlock;
 struct op;
@@ -15,8 +16,9 @@ struct op;
 struct warden_job {
 	char *const *argv;
 	char *const *env;
-	int (*tool)(char *const *argv);  /* called in place of a program; NULL: none */
-	bool owns_pidns;                 /* its end is everybody's end */
+	int (*tool)(char *const *argv); /* called in place of a program; NULL: none */
+	bool stands;     /* no command: errands, until the supervisor is gone (errands.h) */
+	bool owns_pidns; /* its end is everybody's end */
 	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
 	const struct op *observed; /* a seccomp filter: entered by the command with a listener, and
 				    * by the warden without, once that has begun; NULL: none */
@@ -26,3 +28,19 @@ struct warden_job {
 };
 
 _Noreturn void warden_run(const struct warden_job *job);
+
+/* -- For those who work for it -------------------------------------------- */
+
+struct warden {
+	const struct warden_job *job;
+	pid_t command;
+	bool enclosed; /* kill(-1) reaches the run and nobody else, as in a pid namespace */
+	bool hushed;   /* everybody is stopped by order, which is no news */
+};
+
+void warden_signal_all(const struct warden *w, int sig);
+/* STATUS: the command's, to be reported; -1: nobody is there whom it would concern. */
+_Noreturn void warden_end(const struct warden *w, int status);
+_Noreturn void warden_orphaned(const struct warden *w); /* the supervisor is gone */
+/* The caller's is of no use to a tool, and none of the sandbox's business. */
+void warden_forget_environment(void);

@@ -63,6 +63,14 @@ static bool has_option(const struct opt_table *table, int id)
 	return false;
 }
 
+/* What must start fast, or goes on living. */
+static bool is_on_run_path(const struct verb *verb)
+{
+	return verb->id == VERB_RUN || verb->id == VERB_SHELL || verb->id == VERB_EXEC ||
+	       verb->id == VERB_OUTPUT || verb->id == VERB_SIGNAL || verb->id == VERB_WAIT ||
+	       str_starts(verb->name, "session ");
+}
+
 static void table(void)
 {
 	for (int i = 0; i < VERB_COUNT_; i++) {
@@ -81,8 +89,8 @@ static void table(void)
 		tap_ok(verb->summary && !str_ends(verb->summary, "."), "%s: has a summary",
 		       verb->name);
 		tap_ok(verb->max == VERB_ANY || verb->max >= verb->min, "%s: operands", verb->name);
-		tap_eq_int(verb->on_run_path, i == VERB_RUN || i == VERB_SHELL,
-			   "%s: which program it is in", verb->name);
+		tap_eq_int(verb->on_run_path, is_on_run_path(verb), "%s: which program it is in",
+			   verb->name);
 	}
 }
 

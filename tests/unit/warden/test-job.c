@@ -27,7 +27,7 @@ static void test_round_trip(struct plan *plan, struct str *text)
 {
 	struct job job = {0};
 
-	tap_eq_int(job_pack(plan, text), 0, "a plan is packed");
+	tap_eq_int(job_pack(plan, false, text), 0, "a plan is packed");
 	tap_eq_int(job_parse(text, &job, NULL), 0, "and parsed");
 	tap_ok(job.owns_pidns, "flags");
 	tap_eq_str(job.cwd, "/a b\nc", "the folder");
@@ -54,7 +54,7 @@ static void test_domain(void)
 	plan_add(plan, OP_ALLOW, NULL, "/a b", OP_RDONLY);
 	plan_add(plan, OP_LANDLOCK, NULL, NULL, OP_SIGNALS);
 	plan_add_size(plan, OP_LIMIT_PIDS, UINT64_MAX - 1);
-	job_pack(plan, &text);
+	job_pack(plan, false, &text);
 	tap_ok(job_parse(&text, &job, NULL) == 0 && !job.owns_pidns, "no pid namespace");
 	tap_ok(job.steps_len == 5 && job.steps[2].kind == OP_ALLOW &&
 		       strcmp(job.steps[2].dst, "/a b") == 0 && job.steps[2].flags == OP_RDONLY,

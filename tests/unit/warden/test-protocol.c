@@ -143,7 +143,7 @@ static void test_terminal(void)
 	begin();
 	if (pipe(pair) < 0)
 		abort();
-	tap_eq_int(warden_send_terminal(ends[0], pair[1]), 0, "a terminal is sent");
+	tap_eq_int(warden_send_terminal(ends[0], 7, pair[1]), 0, "a terminal is sent");
 	tap_eq_int(warden_receive_terminal(ends[1], &got, &fd), 0, "and received");
 	tap_ok(got.kind == WARDEN_TERMINAL && fd >= 0 && fd != pair[1], "with a descriptor");
 	tap_ok(fcntl(fd, F_GETFD) & FD_CLOEXEC, "which is close-on-exec");
@@ -154,7 +154,7 @@ static void test_terminal(void)
 	tap_eq_int(warden_receive_terminal(ends[1], &got, &fd), 0,
 		   "another report comes the same way");
 	tap_ok(got.kind == WARDEN_EXITED && fd == -1, "without a descriptor");
-	warden_send_terminal(ends[0], pair[1]);
+	warden_send_terminal(ends[0], 7, pair[1]);
 	tap_eq_int(warden_receive_report(ends[1], &got), 0, "who wants no descriptor gets none");
 	close(pair[0]);
 	close(pair[1]);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fingerprint - which files a policy was made of, told by stat(2) alone.
+ *
+ * The configuration files, or that they are absent, .paleignore, what was agreed to by `pale
+ * trust`, and the workspace itself. Nothing is parsed: what only looks changed counts as
+ * changed.
+ */
+#pragma once
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+struct context;
+struct err;
+struct json;
+
+enum { FINGERPRINT_FILES = 6 };
+
+struct fingerprint {
+	struct fingerprint_file {
+		char *path; /* NULL: there is no such place */
+		dev_t dev;
+		ino_t ino; /* 0: absent */
+		off_t size;
+		struct timespec mtime, ctime;
+	} files[FINGERPRINT_FILES];
+};
+
+int fingerprint_take(const struct context *context, struct fingerprint *ret, struct err *err);
+/* The name of a file that is not what it was, or NULL. */
+const char *fingerprint_changed(const struct fingerprint *fingerprint);
+/* The name of a file that has changed after T0, or NULL. */
+const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t0);
+void fingerprint_json(const struct fingerprint *fingerprint, struct json *json); /* a digest */
+void fingerprint_release(struct fingerprint *fingerprint);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "api/shell-state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/fd.h"
+
+#define HEAD "pale-shell"
+#define END  "=" /* no variable's name is empty */
+
+/* Descriptor 3 becomes 9, which the line does not have: closed for `eval`, it is there again
+ * when the shell ends. What the line does to the shell's options and traps ends with it. */
+#define PROLOGUE                                                                                   \
+	"pale_keep() { pale_status=$?; trap - EXIT; export OLDPWD; "                               \
+	"{ printf '" HEAD "\\0%s\\0' \"$PWD\"; /usr/bin/env -0; printf '" END "\\0'; } "           \
+	">&9 2>/dev/null; exit \"$pale_status\"; }\n"                                              \
+	"exec 9>&3 3>&-\n"                                                                         \
+	"trap pale_keep EXIT\n"                                                                    \
+	"pale_status=${OLDPWD-}\n"                                                                 \
+	"[ -z \"$2\" ] || cd -- \"$2\" || echo \"pale: in $PWD instead\" >&2\n"                    \
+	"[ -z \"$pale_status\" ] || OLDPWD=$pale_status\n"                                         \
+	"eval \"set --\n$1\" 9>&-\n"
+
+/* As with pale-sh. */
+#define CHOOSE                                                                                     \
+	"[ -x /bin/bash ] && exec /bin/bash -c \"$1\" bash \"$2\" \"$3\"; "                        \
+	"exec /bin/sh -c \"$1\" sh \"$2\" \"$3\""
+
+void shell_state_release(struct shell_state *state)
+{
+	free(state->cwd);
+	strv_release(&state->env);
+	*state = (struct shell_state){0};
+}
+
+int shell_argv(const char *cwd, const char *line, struct strv *ret)
+{
+	const char *const words[] = {"/bin/sh", "-c", CHOOSE, "sh", PROLOGUE, line, cwd ? cwd : ""};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < array_len(words); i++)
+		r = strv_add(ret, words[i]);
+	return r;
+}
+
+static bool is_named(const char *assignment, const char *name, size_t len)
+{
+	return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
+}
+
+static int put(struct strv *env, const char *assignment)
+{
+	size_t len = strcspn(assignment, "=");
+
+	for (size_t i = 0; i < env->len; i++) {
+		char *copy;
+
+		if (!is_named(env->items[i], assignment, len))
+			continue;
+		copy = strdup(assignment);
+		if (!copy)
+			return -ENOMEM;
+		free(env->items[i]);
+		env->items[i] = copy;
+		return 0;
+	}
+	return strv_add(env, assignment);
+}
+
+int shell_env(const struct shell_state *state, char *const *set, struct strv *env)
+{
+	int r;
+
+	if (!state->cwd)
+		return 0;
+	r = strv_copy(env, &state->env);
+	for (; r == 0 && *set; set++)
+		r = put(env, *set);
+	return r;
+}
+
+int shell_notes_open(int *ret_fd, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = memfd_create("shell", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, SHELL_NOTES_MAX) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+		return err_sys(err, -errno, "make a descriptor for the shell's state");
+	*ret_fd = take_fd(fd);
+	return 0;
+}
+
+/* What every shell sets for itself, or we for it. */
+static bool is_own(const char *assignment)
+{
+	static const char *const names[] = {"_", "SHLVL", "PWD", "pale_status"};
+
+	for (size_t i = 0; i < array_len(names); i++)
+		if (is_named(assignment, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* The next string of NOTES; NULL: it has no end. */
+static const char *next(const char **at, const char *end)
+{
+	const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
+
+	if (!nul)
+		return NULL;
+	*at = nul + 1;
+	return text;
+}
+
+int shell_notes_parse(const char *notes, size_t len, struct shell_state *state)
+{
+	_cleanup_(shell_state_release) struct shell_state fresh = {0};
+	const char *at = notes, *end = notes + len, *text = next(&at, end);
+	size_t n = 0;
+
+	if (!text || !*text)
+		return -ENODATA;
+	if (!str_eq(text, HEAD))
+		return -EBADMSG;
+	text = next(&at, end);
+	if (!text)
+		return -ENODATA;
+	if (*text != '/' || strlen(text) >= PATH_MAX)
+		return -EBADMSG;
+	fresh.cwd = strdup(text);
+	if (!fresh.cwd)
+		return -ENOMEM;
+	for (text = next(&at, end); text && !str_eq(text, END); text = next(&at, end)) {
+		const char *equals = strchr(text, '=');
+
+		if (!*text)
+			return -ENODATA; /* nothing was written from here on */
+		if (!equals || equals == text || ++n > SHELL_VARIABLES_MAX)
+			return -EBADMSG;
+		if (!is_own(text) && strv_add(&fresh.env, text) < 0)
+			return -ENOMEM;
+	}
+	if (!text)
+		return -ENODATA;
+	shell_state_release(state);
+	*state = fresh;
+	fresh = (struct shell_state){0};
+	return 0;
+}
+
+static ssize_t read_whole(int fd, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	while (len < size) {
+		ssize_t n = pread(fd, buf + len, size - len, (off_t)len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+int shell_notes_read(int fd, struct shell_state *state, struct err *err)
+{
+	_cleanup_(freep) char *notes = malloc(SHELL_NOTES_MAX);
+	ssize_t len = notes ? read_whole(fd, notes, SHELL_NOTES_MAX) : -ENOMEM;
+	int r = len < 0 ? (int)len : shell_notes_parse(notes, (size_t)len, state);
+
+	if (r == -ENOMEM)
+		return err_oom(err);
+	if (r == 0)
+		return 0;
+	err_set(err, ERR_SYSTEM, r,
+		r == -EBADMSG ? "what the shell left behind is not its state"
+			      : "the shell did not leave its state behind");
+	return err_hint(err, r,
+			"folder and variables are those from before; a signal, `exec`, a trap on "
+			"EXIT or more than 256k of variables can do that");
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of verbs[]: for agents. */
+#include "api/verb-options.h"
+#include "api/verb-rows.h"
+
+const struct verb verb_mcp_serve = {
+	.id = VERB_MCP_SERVE,
+	.name = "mcp serve",
+	.group = GROUP_SESSIONS,
+	.operands = "",
+	.summary = "serve agents by the Model Context Protocol, on standard input and output",
+	.details = "Tools to run, read, write and search, all of them inside one sandbox of\n"
+		   "its own, which ends with the connection. Options of the boundary are\n"
+		   "that sandbox's; registered commands keep their own.\n"
+		   "\n"
+		   "What agents get besides is listed by [mcp] expose in your own or the\n"
+		   "system's pale.toml, never in the workspace's.",
+	.examples = "pale mcp\n"
+		    "pale mcp --staged --workspace ~/project",
+	.options = options_mcp_serve,
+};

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands in the background: what they printed, a signal for them, their end. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "api/session-proto.h"
+#include "api/session.h"
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/size.h"
+#include "cli/cmd-exec.h"
+#include "cli/common.h"
+#include "config/keys.h"
+#include "result/result.h"
+
+struct job_args {
+	struct session_where where;
+	const char *from, *timeout;
+	bool follow, json;
+	int sock;
+	char id[RUN_ID_SIZE];
+};
+
+static struct session_buffer buffer;
+
+static int set_option(const struct opt *opt, const char *value, void *data, struct err *err)
+{
+	struct job_args *args = data;
+
+	(void)err;
+	if (opt->id == OPT_DIM + DIM_TIMEOUT) {
+		args->timeout = value;
+		return 0;
+	}
+	switch (opt->id) {
+	case OPT_SESSION:
+		args->where.session = value;
+		return 0;
+	case OPT_WORKSPACE:
+		args->where.workspace = value;
+		return 0;
+	case OPT_FROM:
+		args->from = value;
+		return 0;
+	case OPT_FOLLOW:
+		args->follow = true;
+		return 0;
+	case OPT_JSON:
+		args->json = true;
+		return 0;
+	default:
+		BUG("an option that nobody handles");
+	}
+}
+
+static int put_number_and_id(struct str *body, uint64_t number, const char *id)
+{
+	int r = str_append_bytes(body, &number, sizeof(number));
+
+	return r < 0 ? r : session_put_string(body, id);
+}
+
+/* --- output --- */
+
+static int parse_from(const char *text, uint64_t *ret, struct err *err)
+{
+	char *end;
+
+	*ret = 0;
+	if (!text)
+		return 0;
+	errno = 0;
+	*ret = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno)
+		return err_set(err, ERR_USAGE, -EINVAL, "--from: \"%.40s\" is no offset", text);
+	return 0;
+}
+
+static int print_chunk_json(const struct job_args *args, const struct session_bytes *head,
+			    const char *data, size_t len)
+{
+	_cleanup_(str_release) struct str out = {0}, text = {0};
+	struct json json = {.out = &out};
+
+	if (str_append_bytes(&text, data, len) < 0)
+		return report_oom();
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "run", args->id);
+	json_add_uint(&json, "from", head->from);
+	json_add_uint(&json, "next", head->next);
+	json_add_uint(&json, "total", head->total);
+	json_add_uint(&json, "dropped", head->dropped);
+	json_add_bool(&json, "ended", head->ended);
+	json_add_bytes(&json, "output", str_text(&text), text.len);
+	json_end_object(&json);
+	return emit_json(&json);
+}
+
+/* One answer; *FROM goes on to the next. 1: that was all there is now. */
+static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
+{
+	_cleanup_(str_release) struct str body = {0};
+	struct session_message m;
+	struct session_bytes head;
+	struct session_cursor c;
+	bool all;
+	int r;
+
+	if (put_number_and_id(&body, *from, args->id) < 0)
+		return err_oom(err);
+	r = session_ask(args->sock, SESSION_OUTPUT, args->follow ? SESSION_FOLLOW : 0, &body,
+			&buffer, &m, -1, err);
+	if (r < 0)
+		return r;
+	c = session_cursor(&m);
+	if (m.head.kind != SESSION_BYTES || !session_take(&c, &head, sizeof(head))) {
+		session_message_release(&m, &buffer);
+		return err_set(err, ERR_SYSTEM, -EBADMSG, "the session's answer is none");
+	}
+	if (args->json)
+		r = print_chunk_json(args, &head, c.at, (size_t)(c.end - c.at));
+	else
+		r = fd_write_all(STDOUT_FILENO, c.at, (size_t)(c.end - c.at));
+	all = head.next >= head.total && (head.ended || !args->follow);
+	*from = head.next;
+	session_message_release(&m, &buffer);
+	if (r != 0 && !args->json)
+		return err_sys(err, r, "cannot write to standard output");
+	/* As JSON one answer at a time: who wants more asks with `next`. */
+	return all || r != 0 || (args->json && !args->follow);
+}
+
+static int do_output(struct job_args *args, struct err *err)
+{
+	uint64_t from;
+	int r = parse_from(args->from, &from, err);
+
+	while (r == 0)
+		r = take_chunk(args, &from, err);
+	return r < 0 ? r : STATUS_OK;
+}
+
+/* --- signal --- */
+
+static int signal_number(const char *text, struct err *err)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} known[] = {
+		{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"KILL", SIGKILL},
+		{"TERM", SIGTERM}, {"USR1", SIGUSR1},   {"USR2", SIGUSR2}, {"STOP", SIGSTOP},
+		{"CONT", SIGCONT}, {"TSTP", SIGTSTP},   {"ABRT", SIGABRT}, {"ALRM", SIGALRM},
+		{"PIPE", SIGPIPE}, {"WINCH", SIGWINCH},
+	};
+	const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	if (*text && !*end && n >= 1 && n <= 64)
+		return (int)n;
+	for (size_t i = 0; i < array_len(known); i++)
+		if (strcasecmp(known[i].name, name) == 0)
+			return known[i].number;
+	return err_set(err, ERR_USAGE, -EINVAL, "\"%.40s\" is no signal", text);
+}
+
+static int do_signal(struct job_args *args, const char *text, struct err *err)
+{
+	_cleanup_(str_release) struct str body = {0};
+	struct session_message m;
+	int r = signal_number(text, err);
+
+	if (r < 0)
+		return r;
+	if (put_number_and_id(&body, (uint64_t)r, args->id) < 0)
+		return err_oom(err);
+	r = session_ask(args->sock, SESSION_SIGNAL, 0, &body, &buffer, &m, -1, err);
+	if (r == 0)
+		session_message_release(&m, &buffer);
+	return r < 0 ? r : STATUS_OK;
+}
+
+/* --- wait --- */
+
+static int parse_timeout(const char *text, int *ret, struct err *err)
+{
+	uint64_t ms;
+
+	*ret = -1;
+	if (!text)
+		return 0;
+	if (duration_parse(text, &ms, err) < 0) {
+		err_wrap(err, 0, "--timeout");
+		err->code = ERR_USAGE;
+		return -EINVAL;
+	}
+	*ret = ms > INT_MAX ? INT_MAX : (int)ms;
+	return 0;
+}
+
+static int report_answer(const struct job_args *args, const struct session_answer *answer)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	for (size_t i = 0; i < answer->notes.len && !args->json; i++)
+		report(&answer->notes.items[i]);
+	if (args->json && str_append_bytes(&out, answer->json.data, answer->json.len) == 0 &&
+	    str_append_char(&out, '\n') == 0 && emit(&out) != 0)
+		return STATUS_ERROR;
+	return answer->status;
+}
+
+static int do_wait(struct job_args *args, struct err *err)
+{
+	_cleanup_(session_answer_release) struct session_answer answer = {0};
+	_cleanup_(str_release) struct str body = {0};
+	struct session_message m;
+	int timeout, r = parse_timeout(args->timeout, &timeout, err);
+
+	if (r < 0)
+		return r;
+	if (session_put_string(&body, args->id) < 0)
+		return err_oom(err);
+	r = session_ask(args->sock, SESSION_WAIT, 0, &body, &buffer, &m, timeout, err);
+	if (r == -ETIMEDOUT && !err->message[0]) {
+		if (!args->json)
+			err_set(err, ERR_SYSTEM, r, "command %s still runs", args->id), report(err);
+		return EXIT_TIMEOUT;
+	}
+	if (r < 0)
+		return r;
+	r = session_take_result(&m, &answer);
+	session_message_release(&m, &buffer);
+	if (r < 0)
+		return err_sys(err, r, "the session's answer");
+	return report_answer(args, &answer);
+}
+
+int cmd_job(enum verb_id id, int argc, char **argv)
+{
+	struct job_args args = {.sock = -1};
+	struct opt_args operands;
+	struct err err = {0};
+	int r = verb_parse(id, argc, argv, set_option, &args, &operands, &err);
+
+	if (r > 0)
+		return 0;
+	if (r == 0) {
+		args.sock = session_find_job(&args.where, operands.operands[0], args.id, &err);
+		r = args.sock < 0 ? args.sock : 0;
+	}
+	if (r == 0 && id == VERB_OUTPUT)
+		r = do_output(&args, &err);
+	else if (r == 0 && id == VERB_SIGNAL)
+		r = do_signal(&args, operands.operands[1], &err);
+	else if (r == 0)
+		r = do_wait(&args, &err);
+	fd_close(args.sock);
+	if (r >= 0)
+		return r;
+	r = report(&err);
+	return id == VERB_WAIT ? EXIT_NOT_RUN : r;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/common-ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/verbs.h"
+#include "base/err.h"
+#include "policy/resolve.h"
+#include "stage/stage.h"
+
+static int add_dim(struct ask *ask, enum dim dim, const char *value, struct err *err)
+{
+	struct ask_item *items = reallocarray(ask->items, ask->len + 1, sizeof(*items));
+
+	if (!items)
+		return err_oom(err);
+	ask->items = items;
+	items[ask->len++] = (struct ask_item){dim, value ? value : "true"};
+	return 0;
+}
+
+static int add_text(struct strv *texts, const char *value, struct err *err)
+{
+	return strv_add(texts, value) < 0 ? err_oom(err) : 0;
+}
+
+bool ask_takes(const struct opt *opt)
+{
+	switch (opt->id) {
+	case OPT_PRESET:
+	case OPT_WORKSPACE:
+	case OPT_SETENV:
+	case OPT_ALLOW_DEGRADED:
+	case OPT_ENGINE:
+	case OPT_STAGED:
+	case OPT_DIRECT:
+	case OPT_STAGE:
+	case OPT_SPEC:
+	case OPT_NO_OBSERVE:
+		return true;
+	default:
+		return opt->id >= OPT_DIM;
+	}
+}
+
+int ask_set(struct ask *ask, const char **workspace, const struct opt *opt, const char *value,
+	    struct err *err)
+{
+	if (opt->id >= OPT_DIM)
+		return add_dim(ask, (enum dim)(opt->id - OPT_DIM), value, err);
+	switch (opt->id) {
+	case OPT_PRESET:
+		ask->preset = value;
+		return 0;
+	case OPT_WORKSPACE:
+		*workspace = value;
+		return 0;
+	case OPT_SETENV:
+		return add_text(&ask->env_set, value, err);
+	case OPT_ALLOW_DEGRADED:
+		return add_text(&ask->allow_degraded, value, err);
+	case OPT_ENGINE:
+		ask->engine = value;
+		return 0;
+	case OPT_STAGED:
+		ask->mode = "staged";
+		return 0;
+	case OPT_DIRECT:
+		ask->mode = "direct";
+		return 0;
+	case OPT_STAGE:
+		ask->stage = value;
+		return 0;
+	case OPT_SPEC:
+		ask->spec = value;
+		return 0;
+	case OPT_NO_OBSERVE:
+		ask->no_observe = true;
+		return 0;
+	default:
+		BUG("an option that is no wish about the sandbox");
+	}
+}
+
+/* A stage by name is wish enough. */
+int ask_check(struct ask *ask, struct err *err)
+{
+	if (!ask->stage)
+		return 0;
+	if (str_eq(ask->mode, "direct"))
+		return err_set(err, ERR_USAGE, -EINVAL, "--stage and --direct exclude each other");
+	if (!stage_name_is_valid(ask->stage))
+		return err_hint(err,
+				err_set(err, ERR_USAGE, -EINVAL, "--stage: \"%.100s\" is no name",
+					ask->stage),
+				"letters, digits, '.', '_' and '-', at most %d, no dot in front",
+				STAGE_NAME_MAX);
+	ask->mode = "staged";
+	return 0;
+}
+
+void ask_release(struct ask *ask)
+{
+	free(ask->items);
+	strv_release(&ask->env_set);
+	strv_release(&ask->allow_degraded);
+	*ask = (struct ask){0};
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* common-ask - the options that say what a sandbox is to be, for every verb that takes them. */
+#pragma once
+#include <stdbool.h>
+
+struct ask;
+struct err;
+struct opt;
+
+/* Is OPT one of them? */
+bool ask_takes(const struct opt *opt);
+/* WORKSPACE: where --workspace goes. */
+int ask_set(struct ask *ask, const char **workspace, const struct opt *opt, const char *value,
+	    struct err *err);
+/* Once all were seen. */
+int ask_check(struct ask *ask, struct err *err);
+void ask_release(struct ask *ask);

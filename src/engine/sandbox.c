@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/sandbox.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "engine/contain.h"
+#include "engine/staged.h"
+#include "engine/userns.h"
+#include "result/result.h"
+#include "warden/protocol.h"
+#include "warden/tree.h"
+
+enum { TREE_END_MS = 2000 };
+
+void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
+{
+	*s = (struct sandbox){
+		.plan = plan,
+		.limits = plan->limits,
+		.stands = stands,
+		.pidfd = -1,
+		.channel = -1,
+		.bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
+		.scratch = SCRATCH_NONE,
+		.guard = {.tripwire.signals = -1,
+			  .inotify = -1,
+			  .quarantine.fd = -1,
+			  .rebind = {-1, -1}},
+	};
+	limiter_init(&s->limiter);
+	if (stands) {
+		s->limits.cpu_ms = UINT64_MAX; /* of each errand */
+		s->limiter.cgroup.spares = true;
+	}
+}
+
+static int stop_all(void *data, bool stop)
+{
+	struct sandbox *s = data;
+
+	return warden_send_order(s->channel, WARDEN_SIGNAL_ALL, stop ? SIGSTOP : SIGCONT);
+}
+
+int sandbox_prepare(struct sandbox *s, const struct stdio *inner, void (*end)(void *data),
+		    void *data, struct events *events, struct err *err)
+{
+	const struct guard_power power = {
+		.stop = stop_all, .stop_data = s, .end = end, .end_data = data};
+	int r = 0;
+
+	if (s->plan->engine == ENGINE_BWRAP)
+		r = bwrap_prepare(s->plan, inner, s->stands, &s->bwrap, err);
+	if (r == 0 && !cgroup_is_passed(s->plan))
+		r = limiter_open(&s->limiter, &s->limits, err);
+	if (r == 0)
+		r = scratch_make(s->plan, &s->scratch, err);
+	return r < 0 ? r : guard_open(&s->guard, s->plan, &power, events, err);
+}
+
+bool sandbox_child_owns_all(const struct sandbox *s)
+{
+	return s->plan->engine == ENGINE_NATIVE && s->plan->namespaces & CLONE_NEWPID;
+}
+
+_Noreturn static void become_bwrap(const struct sandbox *s, int channel)
+{
+	struct warden_report failed = {.kind = WARDEN_FAILED};
+
+	if (cgroup_join(&s->limiter.cgroup, &failed.err) == 0)
+		(void)bwrap_exec(&s->bwrap, channel, &failed.err);
+	(void)warden_send_report(channel, &failed);
+	_exit(1);
+}
+
+_Noreturn static void become_child(const struct sandbox *s, int channel, const struct stdio *inner,
+				   const struct pty *pty)
+{
+	if (s->plan->engine == ENGINE_BWRAP)
+		become_bwrap(s, channel);
+	contain(s->plan, channel, inner, &s->limiter.cgroup, pty, s->stands);
+}
+
+static int clone_child(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
+		       struct err *err)
+{
+	bool by_bwrap = s->plan->engine == ENGINE_BWRAP;
+	struct sys_clone_args args = {.flags = (by_bwrap ? 0 : s->plan->namespaces) | CLONE_PIDFD,
+				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
+				      .exit_signal = SIGCHLD};
+	int pair[2], r, cgroup = cgroup_clone_fd(&s->limiter.cgroup);
+
+	if (cgroup >= 0) {
+		args.flags |= CLONE_INTO_CGROUP;
+		args.cgroup = (uint64_t)cgroup;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, -errno, "socketpair");
+	s->channel = pair[0];
+	/* Orphans of a killed warden come to us. */
+	if (!sandbox_child_owns_all(s) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) {
+		r = err_sys(err, -errno, "become a subreaper");
+		fd_close(pair[1]);
+		return r;
+	}
+	r = sys_clone3(&args);
+	if (r < 0 && args.flags == CLONE_PIDFD)
+		r = sys_fork(&s->pidfd);
+	if (r == 0) {
+		fd_close(pair[0]);
+		become_child(s, pair[1], inner, pty);
+	}
+	fd_close(pair[1]);
+	if (r > 0) {
+		s->warden = r;
+		return 0;
+	}
+	if (!(args.flags & CLONE_NEWUSER))
+		return err_sys(err, r, "create a process");
+	return userns_refused(err_sys(err, r, "create the namespaces"), err);
+}
+
+int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
+		  struct warden_report *ret_report, struct err *err)
+{
+	int r = clone_child(s, inner, pty, err);
+
+	if (r < 0)
+		return r;
+	if (s->plan->engine == ENGINE_BWRAP)
+		return 0; /* the sandbox is further down: nothing can be bound again there */
+	guard_enter(&s->guard, s->warden);
+	r = userns_serve(s->plan, s->warden, s->channel, err);
+	if (r == 0 && cgroup_is_passed(s->plan)) {
+		r = limiter_open(&s->limiter, &s->limits, err);
+		if (r == 0)
+			r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
+	}
+	if (r < 0 || !s->plan->staging)
+		return r;
+	/* A child that fails before it has mounted says so, or is simply gone: that is seen
+	 * when its end is. */
+	r = staged_serve(s->plan->staging, s->channel, ret_report, err);
+	return r == -EPIPE ? 0 : r;
+}
+
+void sandbox_kill_warden(struct sandbox *s)
+{
+	if (s->pidfd >= 0)
+		(void)sys_pidfd_send_signal(s->pidfd, SIGKILL);
+}
+
+/* Without a pid namespace those inside can end everybody at once, which we cannot: the
+ * closer and the warden do when we hang up. Should that take too long, we try. */
+bool sandbox_kill(struct sandbox *s, bool has_started)
+{
+	if (s->hung_up || s->plan->namespaces & CLONE_NEWPID || !has_started ||
+	    shutdown(s->channel, SHUT_WR) < 0) {
+		sandbox_kill_warden(s);
+		return false;
+	}
+	s->hung_up = true;
+	return true;
+}
+
+void sandbox_collect(struct sandbox *s, struct usage *ret)
+{
+	struct rusage usage = {0};
+
+	while (wait4(s->warden, NULL, 0, &usage) < 0 && errno == EINTR)
+		;
+	if (!sandbox_child_owns_all(s)) {
+		(void)shutdown(s->channel, SHUT_WR);
+		(void)tree_kill(TREE_END_MS, false);
+	}
+	*ret = (struct usage){
+		.memory_peak = (uint64_t)usage.ru_maxrss * 1024, /* of the largest process */
+		.cpu_ms = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+			  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000,
+		.pids_peak = USAGE_UNKNOWN,
+		.written = (uint64_t)usage.ru_oublock * 512,
+	};
+}
+
+void sandbox_settle(struct sandbox *s)
+{
+	scratch_remove(s->plan, &s->scratch);
+	if (s->warden > 0)
+		guard_finish(&s->guard);
+	guard_close(&s->guard);
+}
+
+int sandbox_explain(const struct sandbox *s, int r, struct err *err)
+{
+	if (r == 0 && s->plan->engine == ENGINE_BWRAP && !err->message[0])
+		bwrap_explain(&s->bwrap, err);
+	if (err->code == ERR_NO_NAMESPACES)
+		userns_hint(err);
+	if (r < 0)
+		return r;
+	if (!err->message[0])
+		err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox ended before the command started");
+	return err->errnum ? -err->errnum : -EPIPE;
+}
+
+void sandbox_release(struct sandbox *s)
+{
+	s->channel = fd_close(s->channel);
+	s->pidfd = fd_close(s->pidfd);
+	bwrap_release(&s->bwrap);
+	limiter_close(&s->limiter);
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/stand.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/loop.h"
+#include "base/quick.h"
+#include "base/str.h"
+#include "engine/living.h"
+#include "engine/outbox.h"
+#include "engine/sandbox.h"
+#include "engine/scope.h"
+#include "result/result.h"
+#include "warden/errand.h"
+#include "warden/protocol.h"
+
+enum { REPORTS_MAX = 64 }; /* in one turn: others want theirs, too */
+
+struct stand {
+	struct sandbox sandbox;
+	struct loop *loop;
+	struct stand_ear ear;
+	struct living *first;
+	size_t living; /* that are not over */
+	struct outbox outbox;
+	struct loop_timer hangup; /* those inside had their time */
+	int oom_event;            /* memory ran out; -1: not told */
+	uint64_t oom_ns, ooms, forks_refused;
+	const char *reached; /* by all together: a dimension, or NULL */
+	struct events fresh; /* of the guard, that nobody was told of */
+	struct events kept;  /* … because nobody lived */
+	uint64_t started_ns;
+	bool watched; /* part of the loop */
+	bool gone;
+	struct usage usage; /* once it is */
+};
+
+/* -- Orders --------------------------------------------------------------- */
+
+static int send_parts(struct stand *s, const struct iovec *parts, size_t n_parts, const int *fds,
+		      size_t n_fds)
+{
+	int r = s->gone ? -EPIPE
+			: outbox_send(&s->outbox, s->sandbox.channel, parts, n_parts, fds, n_fds);
+
+	if (r > 0)
+		loop_set_events(s->loop, s->sandbox.channel, POLLIN | POLLOUT);
+	return r > 0 ? 0 : r;
+}
+
+static void send_order(struct stand *s, enum warden_order_kind kind, uint32_t id, int value)
+{
+	struct warden_order order = {.kind = kind, .value = value, .id = id};
+	struct iovec part = {&order, sizeof(order)};
+
+	/* Whoever is gone needs no orders. */
+	(void)send_parts(s, &part, 1, NULL, 0);
+}
+
+static void signal_kin(void *data, uint32_t id, int sig)
+{
+	send_order(data, WARDEN_SIGNAL_KIN, id, sig);
+}
+
+static struct living *find(const struct stand *s, uint32_t id)
+{
+	for (struct living *l = s->first; l; l = l->next)
+		if (l->id == id && !l->over)
+			return l;
+	return NULL;
+}
+
+static void forget(struct stand *s, struct living *l)
+{
+	struct living **at = &s->first;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	living_free(l);
+}
+
+/* -- Events, for whoever lives while they happen -------------------------- */
+
+static void copy_events(struct events *to, const struct events *from)
+{
+	for (size_t i = 0; i < from->len; i++) {
+		const struct event *e = &from->items[i];
+
+		(void)events_add_tamper(to, e->path, e->action, e->where, e->reason, e->window_us);
+	}
+	to->dropped += from->dropped;
+}
+
+static void hand_out_events(struct stand *s)
+{
+	if (s->fresh.len == 0 && s->fresh.dropped == 0)
+		return;
+	for (struct living *l = s->first; l; l = l->next)
+		if (!l->over)
+			copy_events(&l->events, &s->fresh);
+	if (s->living == 0)
+		copy_events(&s->kept, &s->fresh);
+	events_release(&s->fresh);
+}
+
+/* -- The end of one ------------------------------------------------------- */
+
+/* What the kernel counted for all of them while this one failed. */
+static void judge_by_counters(struct stand *s, const struct living *l, struct result *result)
+{
+	const struct cgroup *cgroup = &s->sandbox.limiter.cgroup;
+	uint64_t ooms, refused;
+
+	if (result->outcome != OUTCOME_FAILED && result->outcome != OUTCOME_SIGNALED)
+		return;
+	ooms = cgroup_ooms(cgroup);
+	refused = cgroup_forks_refused(cgroup);
+	if (s->reached || (ooms > s->ooms && (s->oom_event < 0 || s->oom_ns >= l->started_ns))) {
+		result->limit = s->reached ? s->reached : "memory";
+		result->outcome = str_eq(result->limit, "memory") ? OUTCOME_OOM : OUTCOME_LIMIT;
+	} else if (refused > s->forks_refused) {
+		result->limit = "pids";
+		result->outcome = OUTCOME_LIMIT;
+	}
+	s->ooms = ooms;
+	s->forks_refused = refused;
+}
+
+static bool has_hung_up(int listener)
+{
+	struct pollfd fd = {.fd = listener, .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP && !(fd.revents & POLLIN);
+}
+
+/* What it left behind may still make calls that wait for an answer. */
+static void leave(struct stand *s, struct living *l)
+{
+	living_rest(l);
+	l->over = true;
+	s->living--;
+}
+
+static void release_watched(struct stand *s, struct living *l)
+{
+	struct watcher watcher = l->watcher;
+	bool watched = l->watched;
+
+	if (l->listener >= 0)
+		loop_remove(s->loop, l->listener);
+	forget(s, l);
+	if (watched && watcher.done)
+		watcher.done(watcher.data);
+}
+
+/* REPORT: EXITED or FAILED. */
+static void tell_end(struct stand *s, struct living *l, const struct warden_report *report)
+{
+	bool failed = report->kind == WARDEN_FAILED;
+	struct result result = {0};
+	void *own = l->own;
+
+	if (!failed) {
+		/* Its last calls are answered before their number is told. */
+		if (l->listener >= 0)
+			(void)l->watcher.serve(l->watcher.data);
+		living_judge(l, report, &result);
+		judge_by_counters(s, l, &result);
+	}
+	hand_out_events(s);
+	result.events = l->events;
+	l->events = (struct events){0};
+	leave(s, l);
+	s->ear.ended(s->ear.data, own, &result, failed ? &report->err : NULL);
+	if (l->listener < 0 || failed || has_hung_up(l->listener))
+		release_watched(s, l);
+}
+
+/* -- Reports -------------------------------------------------------------- */
+
+static void kill_sandbox(struct stand *s);
+
+static void on_listener(void *data, short revents)
+{
+	struct living *l = data;
+	struct stand *s = l->data;
+
+	if (revents & POLLIN && l->watcher.serve(l->watcher.data))
+		return;
+	if (revents & POLLIN && !l->over)
+		signal_kin(s, l->id, SIGKILL); /* its calls would wait for ever */
+	loop_remove(s->loop, l->listener);
+	l->listener = fd_close(l->listener); /* now they fail */
+	if (l->over)
+		release_watched(s, l);
+}
+
+static void take_listener(struct stand *s, struct living *l, int listener)
+{
+	/* Calls that nobody ever answers: better none. */
+	if (listener < 0 || !l->watched || l->listener >= 0 ||
+	    loop_add(s->loop, listener, POLLIN, on_listener, l) < 0) {
+		fd_close(listener);
+		signal_kin(s, l->id, SIGKILL);
+		return;
+	}
+	l->listener = listener;
+	l->watcher.begin(l->watcher.data, listener);
+}
+
+static void take_report(struct stand *s, const struct warden_report *report, int fd, pid_t sender)
+{
+	struct living *l = find(s, report->id);
+
+	if (!l) {
+		fd_close(fd);
+		return;
+	}
+	switch ((enum warden_report_kind)report->kind) {
+	case WARDEN_LISTENER:
+		take_listener(s, l, fd);
+		living_started(l, sender);
+		return;
+	case WARDEN_STARTING:
+		living_started(l, sender);
+		break;
+	case WARDEN_TERMINAL:
+		s->ear.terminal(s->ear.data, l->own, fd);
+		return;
+	case WARDEN_STOPPED:
+		if (!s->sandbox.guard.stopped)
+			s->ear.stopped(s->ear.data, l->own);
+		break;
+	case WARDEN_EXITED:
+	case WARDEN_FAILED:
+		tell_end(s, l, report);
+		break;
+	case WARDEN_MOUNTED:
+		break;
+	}
+	fd_close(fd);
+}
+
+/* False when none waits, or none will come any more. */
+static bool take_next(struct stand *s)
+{
+	struct warden_report report;
+	pid_t sender;
+	int fd = -1, r = warden_receive_now(s->sandbox.channel, &report, &fd, &sender);
+
+	if (r == 0)
+		take_report(s, &report, fd, sender);
+	else if (r == -EBADMSG)
+		fd_close(fd);
+	/* Without a descriptor to spare a listener is lost, and its calls hang. */
+	if (r == -EBADMSG || r == -EMFILE || r == -ENFILE)
+		kill_sandbox(s);
+	return r == 0;
+}
+
+static void on_channel(void *data, short revents)
+{
+	struct stand *s = data;
+
+	if (revents & POLLOUT && outbox_flush(&s->outbox, s->sandbox.channel))
+		loop_set_events(s->loop, s->sandbox.channel, POLLIN);
+	for (int i = 0; i < REPORTS_MAX && take_next(s); i++)
+		;
+	/* The rest is told by the end of our child. */
+	if (revents & POLLHUP && !(revents & POLLIN))
+		loop_set_events(s->loop, s->sandbox.channel, 0);
+}
+
+/* -- The end of all ------------------------------------------------------- */
+
+static void kill_sandbox(struct stand *s)
+{
+	if (!s->gone && sandbox_kill(&s->sandbox, true))
+		s->hangup.at_ns = clock_mono_ns() + SANDBOX_HANGUP_MS * 1000000ull;
+}
+
+static void on_hangup(void *data, short revents)
+{
+	(void)revents;
+	kill_sandbox(data);
+}
+
+static void end_all(void *data)
+{
+	kill_sandbox(data);
+}
+
+static void on_limit(void *data, bool at_once)
+{
+	struct stand *s = data;
+
+	(void)at_once;
+	s->reached = s->sandbox.limiter.reached;
+	kill_sandbox(s);
+}
+
+static void on_oom(void *data, short revents)
+{
+	struct stand *s = data;
+	uint64_t times;
+
+	(void)revents;
+	if (read(s->oom_event, &times, sizeof(times)) == (ssize_t)sizeof(times))
+		s->oom_ns = clock_mono_ns();
+}
+
+static void unwatch(struct stand *s)
+{
+	if (!s->watched)
+		return;
+	s->watched = false;
+	loop_remove(s->loop, s->sandbox.channel);
+	loop_remove(s->loop, s->sandbox.pidfd);
+	loop_remove_timer(s->loop, &s->hangup);
+	if (s->oom_event >= 0)
+		loop_remove(s->loop, s->oom_event);
+	guard_unwatch(&s->sandbox.guard);
+	limiter_unwatch(&s->sandbox.limiter);
+}
+
+/* Our child has ended: take along what is left of it. */
+static void settle(struct stand *s)
+{
+	s->gone = true;
+	sandbox_collect(&s->sandbox, &s->usage);
+	sandbox_settle(&s->sandbox);
+}
+
+static void on_end(void *data, short revents)
+{
+	struct warden_report killed = {.kind = WARDEN_EXITED, .status = SIGKILL};
+	struct stand *s = data;
+
+	(void)revents;
+	while (take_next(s))
+		;
+	unwatch(s);
+	settle(s);
+	for (struct living *l = s->first, *next; l; l = next) {
+		next = l->next;
+		if (!l->over)
+			tell_end(s, l, &killed);
+	}
+	hand_out_events(s);
+	s->ear.gone(s->ear.data);
+}
+
+/* -- Open and close ------------------------------------------------------- */
+
+/* Each errand has a few descriptors here; what is inside keeps its own limit. */
+static void raise_own_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int watch(struct stand *s, struct err *err)
+{
+	struct sandbox *b = &s->sandbox;
+	int r = warden_expect_senders(b->channel);
+
+	if (r < 0)
+		return err_sys(err, r, "prepare the warden's channel");
+	raise_own_limit();
+	be_quick();
+	s->hangup = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_hangup, .data = s};
+	s->oom_event = cgroup_watch_oom(&b->limiter.cgroup);
+	r = loop_add(s->loop, b->channel, POLLIN, on_channel, s);
+	if (r == 0)
+		r = loop_add(s->loop, b->pidfd, POLLIN, on_end, s);
+	if (r == 0 && s->oom_event >= 0)
+		r = loop_add(s->loop, s->oom_event, POLLIN, on_oom, s);
+	if (r < 0)
+		return err_oom(err);
+	loop_add_timer(s->loop, &s->hangup);
+	guard_watch(&b->guard, s->loop);
+	if (b->limiter.cgroup.rung == RUNG_WATCHDOG)
+		limiter_watch(&b->limiter, s->loop, b->warden, on_limit, s);
+	s->watched = true;
+	return 0;
+}
+
+static int await_warden(struct stand *s, struct err *err)
+{
+	struct warden_report report;
+	int r;
+
+	do
+		r = warden_receive_report(s->sandbox.channel, &report);
+	while (r == -EINTR);
+	if (r == 0 && report.kind == WARDEN_STARTING)
+		return 0;
+	if (r == 0 && report.kind == WARDEN_FAILED)
+		*err = report.err;
+	return -EPIPE;
+}
+
+static int raise_walls(struct stand *s, struct err *err)
+{
+	_cleanup_(fd_closep) int null = fd_open("/dev/null", O_RDWR);
+	const struct stdio inner = {.fd = {null, null, null}};
+	const struct pty none = {0};
+	struct warden_report report;
+	int r;
+
+	if (null < 0)
+		return err_sys(err, -errno, "open /dev/null");
+	r = sandbox_prepare(&s->sandbox, &inner, end_all, s, &s->fresh, err);
+	if (r == 0)
+		r = sandbox_raise(&s->sandbox, &inner, &none, &report, err);
+	if (r > 0) {
+		*err = report.err;
+		return 1;
+	}
+	if (r < 0 || await_warden(s, err) < 0)
+		return r < 0 ? r : 1;
+	bwrap_release(&s->sandbox.bwrap); /* descriptors of all that was mounted */
+	return 0;
+}
+
+int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ear *ear,
+	       struct stand **ret, struct err *err)
+{
+	struct stand *s;
+	int r;
+
+	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
+		return scope_enter(err);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_oom(err);
+	s->loop = loop;
+	s->ear = *ear;
+	s->oom_event = -1;
+	s->started_ns = clock_mono_ns();
+	sandbox_init(&s->sandbox, plan, true);
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	r = raise_walls(s, err);
+	if (r == 0)
+		r = watch(s, err);
+	if (r == 0) {
+		*ret = s;
+		return 0;
+	}
+	sandbox_kill_warden(&s->sandbox);
+	if (s->sandbox.warden > 0)
+		sandbox_collect(&s->sandbox, &s->usage);
+	sandbox_settle(&s->sandbox);
+	r = sandbox_explain(&s->sandbox, r > 0 ? 0 : r, err);
+	sandbox_release(&s->sandbox);
+	events_release(&s->fresh);
+	fd_close(s->oom_event);
+	free(s);
+	return r;
+}
+
+static void end_at_once(struct stand *s)
+{
+	struct pollfd end = {.fd = s->sandbox.pidfd, .events = POLLIN};
+
+	while (sandbox_kill(&s->sandbox, true) && poll(&end, 1, SANDBOX_HANGUP_MS) == 0)
+		;
+	settle(s);
+}
+
+struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct result *ret)
+{
+	if (!s)
+		return NULL;
+	unwatch(s);
+	if (!s->gone)
+		end_at_once(s);
+	while (s->first) {
+		void *own = s->first->over ? NULL : s->first->own;
+
+		if (own && forget_own)
+			forget_own(own);
+		release_watched(s, s->first);
+	}
+	hand_out_events(s);
+	if (ret) {
+		ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
+		ret->usage = s->usage;
+		limiter_judge(&s->sandbox.limiter, ret);
+		copy_events(&ret->events, &s->kept);
+		copy_events(&ret->events, &s->fresh);
+	}
+	events_release(&s->kept);
+	events_release(&s->fresh);
+	outbox_release(&s->outbox);
+	fd_close(s->oom_event);
+	sandbox_release(&s->sandbox);
+	free(s);
+	return NULL;
+}
+
+/* -- Errands -------------------------------------------------------------- */
+
+/* A folder would lead out of the sandbox, and a terminal is the caller's. */
+static int check_fd(int number, int fd, struct err *err)
+{
+	struct termios modes;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "descriptor %d", number);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, ERR_USAGE, -EISDIR,
+			       "descriptor %d is a folder: it would lead out of the sandbox",
+			       number);
+	if (S_ISCHR(st.st_mode) && tcgetattr(fd, &modes) == 0)
+		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
+	return 0;
+}
+
+static int check_errand(const struct stand *s, const struct errand *e, struct err *err)
+{
+	unsigned taken = e->pty ? e->pty->mask : 0;
+	int r = 0;
+
+	if (s->gone)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox has ended");
+	if (e->id == 0 || find(s, e->id))
+		return err_set(err, ERR_SYSTEM, -EEXIST, "a command with this id is there");
+	if (s->living == ERRANDS_MAX)
+		return err_set(err, ERR_SYSTEM, -EAGAIN, "%d commands run in this sandbox already",
+			       ERRANDS_MAX);
+	for (int i = 0; i < 3 && r == 0; i++)
+		if (!(taken & 1u << i))
+			r = check_fd(i, e->fds[i], err);
+	if (r == 0 && e->notes >= 0)
+		r = check_fd(3, e->notes, err);
+	return r;
+}
+
+int stand_start(struct stand *s, const struct errand *errand, const struct watcher *watcher,
+		void *own, struct err *err)
+{
+	struct errand_packet packet;
+	struct iovec parts[2];
+	struct living *l;
+	int r = check_errand(s, errand, err);
+
+	if (r == 0)
+		r = errand_pack(errand, &packet, err);
+	if (r < 0)
+		return r;
+	hand_out_events(s);
+	if (s->living == 0)
+		guard_renew(&s->sandbox.guard);
+	l = living_new(errand, watcher, own, s->loop);
+	parts[0] = (struct iovec){&packet.order, sizeof(packet.order)};
+	parts[1] = (struct iovec){packet.words, packet.order.size};
+	r = !l ? -ENOMEM : send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len);
+	errand_packet_release(&packet);
+	if (r < 0) {
+		if (l)
+			living_free(l);
+		return err_sys(err, r, "pass the command to the sandbox");
+	}
+	l->data = s;
+	l->signal_kin = signal_kin;
+	l->next = s->first;
+	s->first = l;
+	s->living++;
+	return 0;
+}
+
+void stand_signal(struct stand *s, uint32_t id, int sig)
+{
+	if (find(s, id))
+		send_order(s, WARDEN_SIGNAL, id, sig);
+}
+
+void stand_end(struct stand *s, uint32_t id)
+{
+	struct living *l = find(s, id);
+
+	if (l && !l->asked_to_end)
+		living_end(l);
+}
+
+pid_t stand_pid(const struct stand *s)
+{
+	return s->sandbox.warden;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "files/whole.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/str.h"
+#include "files/request.h"
+
+enum { TEMP_TRIES = 16 };
+
+int whole_read(int fd, struct str *ret_text, struct whole_mark *ret_mark)
+{
+	_cleanup_(fd_closep) int in = place_reopen(fd, O_RDONLY);
+	int r;
+
+	if (in < 0)
+		return in;
+	if (fstat(in, &ret_mark->st) < 0)
+		return -errno;
+	r = fd_read_all(in, FILE_CONTENT_MAX, ret_text);
+	if (r == 0)
+		sha256_hex(str_text(ret_text), ret_text->len, ret_mark->digest);
+	return r;
+}
+
+/* A new file in DIR with a name that nobody has: the descriptor, or -errno. */
+static int make_temp(int dir, mode_t mode, char name[32])
+{
+	for (int i = 0; i < TEMP_TRIES; i++) {
+		unsigned long long random;
+		int fd;
+
+		if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -errno;
+		snprintf(name, 32, ".pale-%016llx", random);
+		fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+		if (fd >= 0 || errno != EEXIST)
+			return fd < 0 ? -errno : fd;
+	}
+	return -EEXIST;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Still what was looked at, and no folder that came meanwhile. */
+static int check_still(const struct target *target, const struct whole_mark *before)
+{
+	struct stat now;
+
+	if (fstatat(target->parent, target_name(target), &now, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT && !before ? 0 : -ESTALE;
+	return before && !is_same(&now, &before->st) ? -ESTALE : 0;
+}
+
+static int fill(int fd, const struct target *target, const void *data, size_t len)
+{
+	int r = fd_write_all(fd, data, len);
+
+	if (r == 0 && target->fd >= 0 && fchmod(fd, target->st.st_mode & 0777) < 0)
+		r = -errno;
+	return r;
+}
+
+int whole_replace(const struct target *target, const struct whole_mark *before, const void *data,
+		  size_t len)
+{
+	_cleanup_(fd_closep) int fd = -1;
+	char temp[32];
+	int r;
+
+	fd = make_temp(target->parent, target->fd >= 0 ? 0600 : 0666, temp);
+	if (fd < 0)
+		return fd == -EACCES ? -EROFS : fd;
+	r = fill(fd, target, data, len);
+	if (r == 0)
+		r = check_still(target, before);
+	if (r == 0 && renameat(target->parent, temp, target->parent, target_name(target)) < 0)
+		r = -errno;
+	if (r < 0)
+		(void)unlinkat(target->parent, temp, 0);
+	return r == -EACCES ? -EROFS : r;
+}

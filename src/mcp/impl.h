@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* impl - what the parts of the server share. */
+#pragma once
+#include <jansson.h>
+
+#include "mcp/rpc.h"
+#include "mcp/server.h"
+#include "mcp/tools.h"
+#include "mcp/worker.h"
+
+struct err;
+struct json;
+struct pale_context;
+
+/* The versions that we speak, oldest first. */
+enum version { V2024_11_05, V2025_03_26, V2025_06_18, V2025_11_25, VERSION_COUNT_ };
+extern const char *const version_names[VERSION_COUNT_];
+
+enum {
+	RUNNING_MAX = 64,       /* calls at work */
+	WAITING_MAX = 1024,     /* and such that wait for that */
+	OUTPUT_PAUSE = 4 << 20, /* answers that nobody has read: nothing more is begun */
+	BATCH_MAX = 256,
+	PROGRESS_MS = 500,
+	RESOURCE_COUNT = 4,
+};
+
+/* The answers of one batch, until the last one is there. */
+struct batch {
+	struct str out;
+	size_t pending;
+};
+
+/* Whom an answer goes to. */
+struct reply {
+	char *id; /* NULL: to nobody */
+	struct batch *batch;
+};
+
+struct call;
+/* Its worker has ended. True: once more, with another argv. */
+typedef bool call_finish_fn(struct server *server, struct call *call);
+
+/* What takes a `pale` process: a tool, a resource, our own session. */
+struct call {
+	struct call *next;
+	struct reply reply;
+	char *token;             /* of progress, as JSON; NULL: nobody asked */
+	const struct tool *tool; /* NULL: none */
+	json_t *args;            /* of the tool; an object */
+	struct strv argv;        /* "pale" first */
+	size_t insert_at;        /* where the session or the stage is named in it */
+	struct str input;        /* for standard input, with has_input */
+	bool has_input;
+	bool has_result, is_command; /* as of struct work */
+	bool needs_session;
+	bool cancelled;
+	bool is_working;
+	int passed;          /* -1 */
+	unsigned step;       /* of a tool that takes several */
+	unsigned generation; /* of the session that it worked in */
+	bool retried;        /* in a new session */
+	int detail;          /* the caller's own: which resource */
+	call_finish_fn *finish;
+	struct worker worker;
+	uint64_t began_ns, progress_ns;
+};
+
+enum session_state { SESSION_NONE, SESSION_STARTING, SESSION_READY };
+
+/* Our own, in which exec and the file tools work. */
+struct session {
+	enum session_state state;
+	char *name, *stage; /* stage NULL: it writes directly */
+	int lifeline;       /* our end; -1 */
+	unsigned generation;
+	char *notice; /* to be said once: that it was replaced */
+};
+
+/* What a file held when the client last saw it. */
+struct digests {
+	struct digest_entry {
+		char *path, *digest;
+	} * items;
+	size_t len, next;
+};
+
+struct server {
+	struct server_setup setup;
+	bool has_begun; /* initialize was answered */
+	bool is_ready;  /* and the client said so */
+	enum version version;
+	struct rpc_lines lines;
+	struct str out;
+	size_t out_at;
+	struct batch *batch; /* that is being read */
+	struct call *calls;  /* oldest first */
+	size_t running, waiting;
+	struct session session;
+	struct digests digests;
+	struct pale_context *ring;
+	uint64_t workspace_hash;
+	bool subscribed[RESOURCE_COUNT];
+	int log_level;
+	unsigned refusals;
+	int error; /* -ENOMEM: it cannot go on */
+	uint64_t now_ns;
+};
+
+/* server.c */
+void server_answer(struct server *server, struct reply *reply, const struct str *result);
+void server_refuse(struct server *server, struct reply *reply, const struct rpc_error *error);
+/* There will be no answer. */
+void server_drop(struct server *server, struct reply *reply);
+/* PARAMS is JSON, or NULL. Nothing before the client is ready. */
+void server_notify(struct server *server, const char *method, const char *params);
+/* LEVEL: as of syslog(3), 7 for debug. */
+void server_log(struct server *server, int level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* One method: 0 and RESULT; 1: it will be answered; below 0: ERROR. */
+typedef int method_fn(struct server *server, struct rpc_message *message, struct str *result,
+		      struct rpc_error *error);
+method_fn method_tools_call, method_resources_list, method_resources_read, method_templates_list,
+	method_subscribe, method_unsubscribe, method_prompts_list, method_prompts_get;
+void resource_updated(struct server *server, int resource);
+/* What a run may have changed. */
+void resources_after_run(struct server *server);
+
+/* calls.c */
+/* A call that answers MESSAGE, whose id it takes; MESSAGE NULL: one of our own. NULL: no memory. */
+struct call *call_new(struct rpc_message *message, struct batch *batch);
+void call_free(struct call *call);
+/* Into the queue. RPC_BUSY: it is full; the call is the caller's still. */
+int call_queue(struct server *server, struct call *call, struct rpc_error *error);
+bool call_is_living(const struct server *server, const char *id);
+void call_cancel(struct server *server, const char *id);
+
+/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM. */
+int tool_prepare(struct server *server, struct call *call, struct rpc_error *error);
+/* "pale" and the words of VERB, of a call that is new or goes another step. 0 or -ENOMEM. */
+int argv_begin(struct call *call, const char *verb);
+/* A copy of the call's argv in which our session or stage is named. */
+int argv_finish(const struct server *server, const struct call *call, struct strv *ret);
+
+/* schemas.c */
+void tools_json(const struct server *server, struct json *json);
+int args_check(const struct tool *tool, json_t *args, struct rpc_error *error);
+
+/* results.c: what a worker brought, as the answer to its call. */
+bool tool_finish(struct server *server, struct call *call);
+/* The result of a tool. STRUCTURED is JSON, or NULL; left out where the version has none. */
+int result_put(const struct server *server, struct str *out, const char *text,
+	       const char *structured, bool is_error);
+/* What a verb said when it failed, without "pale: ". */
+int worker_complaint(const struct worker *worker, struct str *out);
+
+/* session.c */
+bool session_is_offered(void);
+bool session_is_needed(const struct server *server);
+int session_start(struct server *server);
+void session_end(struct server *server);
+bool session_is_gone(const struct session *session);
+/* The call was not done, for the reason WHY. True: that was the session, another one will
+ * be started, and the call is to be done once more. */
+bool session_replace(struct server *server, struct call *call, const char *why);
+
+/* digests.c */
+const char *digest_of(const struct server *server, const char *path);
+void digest_keep(struct server *server, const char *path, const char *digest);
+void digests_release(struct digests *digests);
+
+/* refusals.c: what the client tried and may not, for the events. */
+void refusal_remember(struct server *server, const struct tool *tool);

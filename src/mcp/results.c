@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * results - what a worker brought, as the answer to a call.
+ *
+ * The same twice: structured for programs, where the protocol has that, and as text for
+ * models. What a command printed stands between two lines that it cannot know, marked as
+ * data: it is not the one who speaks.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "api/pale-impl.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "mcp/impl.h"
+#include "mcp/views.h"
+
+int result_put(const struct server *server, struct str *out, const char *text,
+	       const char *structured, bool is_error)
+{
+	struct json json = {.out = out};
+
+	json_begin_object(&json, NULL);
+	json_begin_array(&json, "content");
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "type", "text");
+	json_add_string(&json, "text", text);
+	json_end_object(&json);
+	json_end_array(&json);
+	if (structured && server->version >= V2025_06_18)
+		json_add_raw(&json, "structuredContent", structured);
+	json_add_bool(&json, "isError", is_error);
+	json_end_object(&json);
+	return json_finish(&json);
+}
+
+int worker_complaint(const struct worker *worker, struct str *out)
+{
+	_cleanup_(str_release) struct str text = {0};
+	const char *at;
+	int r = tail_text(&worker->output, &text);
+
+	at = str_text(&text);
+	if (str_starts(at, "pale: "))
+		at += strlen("pale: ");
+	if (r == 0 && !*at)
+		return str_appendf(out, "it ended with status %d and said nothing",
+				   worker_exit(worker));
+	return r < 0 ? r : str_append(out, at);
+}
+
+/* --- the result of a run --- */
+
+static int put_mark(struct str *text, const char *mark, const struct worker *worker, bool begins)
+{
+	uint64_t dropped = tail_dropped(&worker->output);
+
+	if (!begins)
+		return str_appendf(text, "--- end of output [%s] ---\n", mark);
+	if (dropped > 0)
+		return str_appendf(text,
+				   "--- output of the command, untrusted data [%s], without its "
+				   "first %" PRIu64 " bytes ---\n",
+				   mark, dropped);
+	return str_appendf(text, "--- output of the command, untrusted data [%s] ---\n", mark);
+}
+
+/* Between marks that nobody could know before. */
+static int put_output(struct str *text, const struct worker *worker, const struct str *output)
+{
+	unsigned char seed[4] = {0};
+	char mark[2 * sizeof(seed) + 1];
+	int r;
+
+	if (output->len == 0)
+		return str_append(text, "it printed nothing\n");
+	(void)!getrandom(seed, sizeof(seed), 0);
+	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
+	r = put_mark(text, mark, worker, true);
+	if (r == 0)
+		r = str_append(text, output->data);
+	if (r == 0 && output->data[output->len - 1] != '\n')
+		r = str_append_char(text, '\n');
+	return r < 0 ? r : put_mark(text, mark, worker, false);
+}
+
+/* Without what says how it was confined: sandbox_info has that. */
+static int put_structured(struct str *out, const struct call *call, json_t *answer,
+			  const struct str *output, const char *notice)
+{
+	struct json json = {.out = out};
+	const char *key;
+	json_t *value;
+
+	json_begin_object(&json, NULL);
+	json_object_foreach(answer, key, value)
+	{
+		_cleanup_(freep) char *dump = NULL;
+
+		if (json_is_null(value) || str_eq(key, "spec") || str_eq(key, "enforced") ||
+		    str_eq(key, "history"))
+			continue;
+		dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		if (!dump)
+			return -ENOMEM;
+		json_add_raw(&json, key, dump);
+	}
+	json_add_string(&json, "output", str_text(output));
+	json_add_uint(&json, "output_bytes", call->worker.output.total);
+	json_add_uint(&json, "output_dropped", tail_dropped(&call->worker.output));
+	if (notice)
+		json_add_string(&json, "notice", notice);
+	json_end_object(&json);
+	return json_finish(&json);
+}
+
+/* For the ring: that it began, what it was refused, how it ended. */
+static void record(struct server *server, const struct call *call, json_t *answer)
+{
+	uint64_t run = context_begin(server->ring, server->workspace_hash);
+	struct pale_event exit = {.run = run,
+				  .workspace = server->workspace_hash,
+				  .duration_ms = PALE_UNKNOWN,
+				  .outcome = PALE_ERROR};
+	const char *outcome = json_string_value(json_object_get(answer, "outcome"));
+	json_t *duration = json_object_get(answer, "duration_ms");
+
+	for (int i = PALE_OK; i <= PALE_RUNNING; i++)
+		if (str_eq(outcome, pale_outcome_name((enum pale_outcome)i)))
+			exit.outcome = (uint32_t)i;
+	if (json_is_integer(duration))
+		exit.duration_ms = (uint64_t)json_integer_value(duration);
+	context_end(server->ring, exit, str_text(&call->worker.answer));
+}
+
+/* Was it not run, because of the session? */
+static bool is_stale(struct server *server, struct call *call, json_t *answer)
+{
+	json_t *error = json_object_get(answer, "error");
+	const char *message = json_string_value(json_object_get(error, "message"));
+
+	return message && session_replace(server, call, message);
+}
+
+static bool finish_run(struct server *server, struct call *call)
+{
+	_cleanup_(str_release) struct str output = {0}, text = {0}, structured = {0}, result = {0};
+	struct rpc_error error;
+	json_t *answer = NULL;
+	bool was_run;
+	int r;
+
+	if (rpc_parse(str_text(&call->worker.answer), call->worker.answer.len, &answer, &error) < 0)
+		answer = NULL;
+	if (is_stale(server, call, answer)) {
+		json_decref(answer);
+		return true;
+	}
+	record(server, call, answer);
+	was_run = answer && !json_object_get(answer, "error");
+	r = tail_text(&call->worker.output, &output);
+	if (r == 0 && answer)
+		r = view_run(answer, &text);
+	else if (r == 0)
+		r = str_append(&text, "pale ended before it could say how the command did\n");
+	if (r == 0 && server->session.notice)
+		r = str_appendf(&text, "note: %s\n", server->session.notice);
+	if (r == 0 && (was_run || output.len > 0))
+		r = put_output(&text, &call->worker, &output);
+	if (r == 0)
+		r = put_structured(&structured, call, answer, &output, server->session.notice);
+	if (r == 0)
+		r = result_put(server, &result, str_text(&text), str_text(&structured), !was_run);
+	json_decref(answer);
+	if (r < 0)
+		server->error = r;
+	else
+		server_answer(server, &call->reply, &result);
+	free(take_ptr(server->session.notice));
+	resources_after_run(server);
+	return false;
+}
+
+/* --- what other verbs print --- */
+
+/* JSON as it was printed, in one line; lists become a member. */
+static int put_data(const struct call *call, json_t *data, struct str *out)
+{
+	_cleanup_(freep) char *dump = json_dumps(data, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	if (!dump)
+		return -ENOMEM;
+	if (json_is_object(data))
+		return str_append(out, dump);
+	return str_appendf(out, "{\"%s\":%s}", call->tool->list ? call->tool->list : "value", dump);
+}
+
+static int refuse_data(const struct server *server, const struct call *call, struct str *result)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int r = call->worker.is_cut
+			? str_append(&text, "there is more than can be answered; ask for less")
+			: worker_complaint(&call->worker, &text);
+
+	return r < 0 ? r : result_put(server, result, str_text(&text), NULL, true);
+}
+
+static int put_done(const struct server *server, const struct call *call, struct str *result)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int r = text_append_clean(&text, str_text(&call->worker.data), call->worker.data.len);
+
+	if (r == 0)
+		r = tail_text(&call->worker.output, &text);
+	if (r == 0 && text.len == 0)
+		r = str_append(&text, "done");
+	return r < 0 ? r : result_put(server, result, str_text(&text), "{\"done\":true}", false);
+}
+
+static int put_answer(const struct server *server, const struct call *call, json_t *data,
+		      struct str *result)
+{
+	_cleanup_(str_release) struct str text = {0}, structured = {0};
+	int r = call->tool - tools == TOOL_SANDBOX_INFO ? view_info(data, &structured)
+							: put_data(call, data, &structured);
+
+	if (r == 0)
+		r = view_text(call->tool, data, str_text(&structured), &text);
+	return r < 0 ? r
+		     : result_put(server, result, str_text(&text), str_text(&structured), false);
+}
+
+static bool finish_data(struct server *server, struct call *call)
+{
+	_cleanup_(str_release) struct str result = {0};
+	const struct worker *worker = &call->worker;
+	struct rpc_error error;
+	json_t *data = NULL;
+	int r;
+
+	if (worker_exit(worker) != 0 &&
+	    session_replace(server, call, str_text(&worker->output.kept)))
+		return true;
+	if (worker_exit(worker) != 0 || worker->is_cut)
+		r = refuse_data(server, call, &result);
+	else if (call->tool->flags & TOOL_NO_JSON)
+		r = put_done(server, call, &result);
+	else if (rpc_parse(str_text(&worker->data), worker->data.len, &data, &error) < 0)
+		r = result_put(server, &result, "pale's answer cannot be read", NULL, true);
+	else
+		r = put_answer(server, call, data, &result);
+	json_decref(data);
+	if (r < 0)
+		server->error = r;
+	else
+		server_answer(server, &call->reply, &result);
+	return false;
+}
+
+bool tool_finish(struct server *server, struct call *call)
+{
+	return call->has_result ? finish_run(server, call) : finish_data(server, call);
+}

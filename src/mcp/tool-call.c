@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* tool-call - tools/call: from a name and arguments to a call that waits its turn. */
+#include <errno.h>
+#include <string.h>
+
+#include "mcp/impl.h"
+
+/* It exists, and is not for this client. */
+static int refuse_tool(struct server *server, const struct tool *tool, struct str *result)
+{
+	_cleanup_(str_release) struct str text = {0};
+
+	refusal_remember(server, tool);
+	if (str_appendf(&text,
+			"%s is not for agents here, and this attempt was recorded. The user can do "
+			"it by `pale %s`, or expose it by [mcp] expose in the user's own "
+			"configuration.",
+			tool->name, tool->verb) < 0)
+		return -ENOMEM;
+	return result_put(server, result, text.data, NULL, true);
+}
+
+/* Without a stage there is nothing to show or to throw away. */
+static int answer_unstaged(struct server *server, const struct tool *tool, struct str *result)
+{
+	bool direct = server->session.state == SESSION_READY;
+	const char *text = direct ? "this session writes to the workspace directly: nothing is "
+				    "staged"
+				  : "nothing is staged yet";
+
+	return result_put(server, result, text, "{\"stage\":null,\"changes\":[]}",
+			  tool - tools != TOOL_DIFF);
+}
+
+static int begin(struct server *server, struct rpc_message *message, const struct tool *tool,
+		 json_t *args, struct rpc_error *error)
+{
+	struct call *call = call_new(message, server->batch);
+	int r;
+
+	if (!call)
+		return -ENOMEM;
+	call->tool = tool;
+	call->args = args ? json_incref(args) : json_object();
+	call->finish = tool_finish;
+	r = call->args ? args_check(tool, call->args, error) : -ENOMEM;
+	if (r == 0)
+		r = tool_prepare(server, call, error);
+	if (r == 0)
+		r = call_queue(server, call, error);
+	if (r == 0)
+		return 1;
+	message->id = take_ptr(call->reply.id);
+	call_free(call);
+	return r;
+}
+
+int method_tools_call(struct server *server, struct rpc_message *message, struct str *result,
+		      struct rpc_error *error)
+{
+	const char *name = rpc_text(json_object_get(message->params, "name"));
+	json_t *args = json_object_get(message->params, "arguments");
+	const struct tool *tool = name ? tool_find(name) : NULL;
+
+	if (!name)
+		return rpc_fail(error, RPC_INVALID_PARAMS, "name must be a text");
+	if (!tool || !tool_verb(tool))
+		return rpc_fail(error, RPC_INVALID_PARAMS, "no tool '%.100s'", name);
+	if (args && !json_is_object(args))
+		return rpc_fail(error, RPC_INVALID_PARAMS, "arguments must be an object");
+	if (!tool_is_exposed(server->setup.exposed, tool))
+		return refuse_tool(server, tool, result);
+	if (tool->flags & TOOL_STAGE && !server->session.stage &&
+	    server->session.state != SESSION_STARTING) {
+		int r = args ? args_check(tool, args, error) : 0;
+
+		return r < 0 ? r : answer_unstaged(server, tool, result);
+	}
+	return begin(server, message, tool, args, error);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/views.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "config/keys.h"
+#include "mcp/tools.h"
+
+static const char *text_of(json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* --- runs --- */
+
+static int put_error(json_t *error, struct str *out)
+{
+	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
+	int r = str_appendf(out, "not run: %s\n", message ? message : "no reason is known");
+
+	return r < 0 || !hint ? r : str_appendf(out, "hint: %s\n", hint);
+}
+
+static int put_outcome(json_t *answer, struct str *out)
+{
+	json_t *code = json_object_get(answer, "exit_code");
+	json_t *sig = json_object_get(answer, "signal");
+	json_t *ms = json_object_get(answer, "duration_ms");
+	const char *limit = text_of(answer, "limit"), *outcome = text_of(answer, "outcome");
+	int r = str_append(out, outcome ? outcome : "unknown");
+
+	if (r == 0 && json_is_integer(code))
+		r = str_appendf(out, ", exit code %" PRId64, (int64_t)json_integer_value(code));
+	if (r == 0 && json_is_integer(sig))
+		r = str_appendf(out, ", signal %" PRId64, (int64_t)json_integer_value(sig));
+	if (r == 0 && limit)
+		r = str_appendf(out, ", the limit of %s was reached", limit);
+	if (r == 0 && json_is_integer(ms))
+		r = str_appendf(out, ", %" PRId64 " ms", (int64_t)json_integer_value(ms));
+	if (r == 0 && text_of(answer, "run"))
+		r = str_appendf(out, ", run %s", text_of(answer, "run"));
+	return r < 0 ? r : str_append_char(out, '\n');
+}
+
+/* What programs try as a matter of course is no news. */
+static int put_violations(json_t *list, struct str *out)
+{
+	size_t i, shown = 0;
+	json_t *item;
+	int r = 0;
+
+	json_array_foreach(list, i, item)
+	{
+		const char *path = text_of(item, "path"), *fix = text_of(item, "fix");
+
+		if (json_is_true(json_object_get(item, "probe")) || r < 0 || shown++ >= 8)
+			continue;
+		path = path ? path : text_of(item, "address");
+		r = str_appendf(out, "refused by the sandbox: %s %s", text_of(item, "op"),
+				path ? path : "");
+		if (r == 0 && fix)
+			r = str_appendf(out, " (the user could allow it: %s)", fix);
+		if (r == 0)
+			r = str_append_char(out, '\n');
+	}
+	return r;
+}
+
+int view_run(json_t *answer, struct str *out)
+{
+	json_t *error = json_object_get(answer, "error");
+	json_t *stage = json_object_get(answer, "stage");
+	json_t *changes = json_object_get(stage, "changes");
+	int r = json_is_object(error) ? put_error(error, out) : put_outcome(answer, out);
+
+	if (r == 0)
+		r = put_violations(json_object_get(answer, "violations"), out);
+	if (r == 0 && json_integer_value(changes) > 0)
+		r = str_appendf(out, "%" PRId64 " changed files wait for the user's review\n",
+				(int64_t)json_integer_value(changes));
+	return r;
+}
+
+/* --- sandbox_info --- */
+
+/* Does VALUE of DIM hold a command back, or give it something? */
+static bool is_active(enum dim dim, json_t *value)
+{
+	const struct key *key = &spec_keys[dim];
+
+	if (!value || json_is_null(value))
+		return false;
+	if (key->type == KEY_CHOICE) {
+		int at = key_choice(key, json_string_value(value));
+
+		return at >= 0 && key->choices[at + 1];
+	}
+	if (json_is_array(value))
+		return json_array_size(value) > 0;
+	if (json_is_boolean(value))
+		return json_is_true(value) != (dim == DIM_NESTED);
+	return true;
+}
+
+static void number_json(struct json *json, const char *key, json_t *value, int64_t factor)
+{
+	if (json_is_integer(value))
+		json_add_int(json, key, (int64_t)json_integer_value(value) * factor);
+	else
+		json_add_null(json, key);
+}
+
+static void observed(json_t *data, struct json *json)
+{
+	json_t *seen = json_object_get(data, "observed");
+
+	json_begin_object(json, "observed");
+	json_add_int(json, "run_count", (int64_t)json_integer_value(json_object_get(seen, "runs")));
+	number_json(json, "max_memory_bytes", json_object_get(seen, "memory_peak"), 1);
+	number_json(json, "max_cpu_usec", json_object_get(seen, "cpu_ms_peak"), 1000);
+	number_json(json, "avg_duration_ms", json_object_get(seen, "duration_ms_average"), 1);
+	json_end_object(json);
+}
+
+static int add_dump(struct json *json, const char *key, json_t *value)
+{
+	_cleanup_(freep) char *dump = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	if (value && !dump)
+		return -ENOMEM;
+	json_add_raw(json, key, dump);
+	return 0;
+}
+
+int view_info(json_t *data, struct str *out)
+{
+	struct json json = {.out = out};
+	json_t *spec = json_object_get(data, "spec");
+	bool command = str_eq(text_of(data, "kind"), "command");
+	int r;
+
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "command", command ? text_of(data, "name") : NULL);
+	json_add_string(&json, "preset", text_of(data, "sandbox"));
+	r = add_dump(&json, "grade", json_object_get(data, "grade"));
+	if (r == 0)
+		r = add_dump(&json, "spec", spec);
+	json_begin_array(&json, "active");
+	for (int dim = 0; dim < DIM_COUNT_; dim++)
+		if (is_active((enum dim)dim, json_object_get(spec, dim_name((enum dim)dim))))
+			json_add_string(&json, NULL, dim_name((enum dim)dim));
+	json_end_array(&json);
+	observed(data, &json);
+	json_end_object(&json);
+	return r < 0 ? r : json_finish(&json);
+}
+
+/* --- the rest --- */
+
+int view_text(const struct tool *tool, json_t *data, const char *structured, struct str *out)
+{
+	(void)tool;
+	(void)data;
+	return str_append(out, structured);
+}

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+#include "warden/errands.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/lean.h"
+#include "confine/landlock.h"
+#include "plan/plan.h"
+#include "warden/errand.h"
+#include "warden/holder.h"
+#include "warden/kin.h"
+#include "warden/launch.h"
+#include "warden/protocol.h"
+#include "warden/warden.h"
+
+enum {
+	REAP_MAX = 1000,
+	ORDERS_MAX = 16,   /* in one turn */
+	LOOK_MS = 2,       /* between two looks for kin that is to end */
+	KIN_END_MS = 2000, /* what is left then belongs to the sandbox */
+	POINTERS_OWN = 512,
+};
+
+struct running {
+	uint32_t id;       /* 0: free */
+	pid_t leader;      /* the errand's own process */
+	pid_t child;       /* ours: the same, or the holder of its terminal */
+	int pipe;          /* the holder's; -1 */
+	bool ending;       /* its kin is to end with it */
+	bool over;         /* it has: `word` says how */
+	int signal;        /* what its kin gets; 0: nothing more */
+	uint64_t until_ns; /* its kin is looked for */
+	struct holder_word word;
+};
+
+static struct running table[ERRANDS_MAX];
+static size_t table_len; /* no living one from here on */
+
+static struct running *find_id(uint32_t id)
+{
+	for (size_t i = 0; i < table_len; i++)
+		if (table[i].id == id)
+			return &table[i];
+	return NULL;
+}
+
+static struct running *find_child(pid_t pid)
+{
+	for (size_t i = 0; i < table_len; i++)
+		if (table[i].id && !table[i].over && table[i].child == pid)
+			return &table[i];
+	return NULL;
+}
+
+static struct running *find_free(void)
+{
+	for (size_t i = 0; i < table_len; i++)
+		if (!table[i].id)
+			return &table[i];
+	return table_len < ERRANDS_MAX ? &table[table_len++] : NULL;
+}
+
+static void let_go(struct running *e)
+{
+	*e = (struct running){0};
+	while (table_len > 0 && !table[table_len - 1].id)
+		table_len--;
+}
+
+/* -- How it ends ---------------------------------------------------------- */
+
+static void report_end(const struct warden *w, struct running *e)
+{
+	struct warden_report report = {.kind = WARDEN_EXITED,
+				       .status = e->word.status,
+				       .id = e->id,
+				       .cpu_ms = e->word.cpu_ms,
+				       .memory = e->word.memory,
+				       .written = e->word.written};
+
+	let_go(e);
+	if (warden_send_report(w->job->channel, &report) < 0)
+		warden_orphaned(w);
+}
+
+/* A holder that was killed could not say how its errand ended: with it. */
+static void note_end(struct running *e, int status, const struct rusage *usage)
+{
+	e->over = true;
+	e->word = holder_word_of(status, usage);
+	if (e->pipe < 0)
+		return;
+	if (read(e->pipe, &e->word, sizeof(e->word)) != (ssize_t)sizeof(e->word)) {
+		e->word = (struct holder_word){.status = SIGKILL};
+		(void)kill(-e->leader, SIGKILL);
+	}
+	e->pipe = fd_close(e->pipe);
+}
+
+/* True when more may be there: in a flood orders are looked at, too. */
+static bool reap(const struct warden *w)
+{
+	for (int i = 0; i < REAP_MAX; i++) {
+		struct running *e;
+		struct rusage usage;
+		int status;
+		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid <= 0)
+			return false;
+		e = find_child(pid);
+		if (!e)
+			continue; /* what an errand left behind */
+		note_end(e, status, &usage);
+		if (!e->ending) {
+			report_end(w, e);
+			continue;
+		}
+		e->signal = SIGKILL;
+		e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
+	}
+	return true;
+}
+
+/* What was told to end by SIGKILL is looked for until it is gone. True: look again. */
+static bool end_kin(const struct warden *w)
+{
+	bool more = false;
+
+	for (size_t i = 0; i < table_len; i++) {
+		struct running *e = &table[i];
+		int n;
+
+		if (!e->id || e->signal != SIGKILL)
+			continue;
+		n = kin_signal(e->leader, e->child, SIGKILL);
+		if (e->over && (n <= 0 || clock_mono_ns() >= e->until_ns))
+			report_end(w, e);
+		else if (clock_mono_ns() >= e->until_ns)
+			e->signal = 0; /* the kernel cannot end it now: its end will be heard of */
+		else
+			more = true;
+	}
+	return more;
+}
+
+/* -- How it begins -------------------------------------------------------- */
+
+struct parcel {
+	struct errand_order order;
+	char text[ERRAND_INLINE_MAX];
+	size_t text_len;
+	int fds[ERRAND_FDS_MAX];
+	size_t fds_len;
+};
+
+/* The words, and room for pointers to them, wherever they are. */
+struct words {
+	struct errand_words at;
+	char *file;
+	size_t file_size;
+	char **pointers;
+	size_t pointers_size; /* 0: our own */
+};
+
+static void words_release(struct words *words)
+{
+	if (words->file)
+		munmap(words->file, words->file_size);
+	if (words->pointers_size)
+		munmap(words->pointers, words->pointers_size);
+}
+
+static int map_file(struct words *words, int fd, size_t size)
+{
+	struct stat st;
+
+	if (size > ERRAND_SIZE_MAX || fstat(fd, &st) < 0 || (size_t)st.st_size != size)
+		return -EBADMSG;
+	words->file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (words->file == MAP_FAILED) {
+		words->file = NULL;
+		return -ENOMEM;
+	}
+	words->file_size = size;
+	return 0;
+}
+
+static int find_room(struct words *words, size_t count)
+{
+	static char *own[POINTERS_OWN];
+	size_t size = count * sizeof(char *);
+
+	words->pointers = own;
+	if (count <= POINTERS_OWN)
+		return 0;
+	words->pointers = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+	if (words->pointers == MAP_FAILED)
+		return -ENOMEM;
+	words->pointers_size = size;
+	return 0;
+}
+
+static int open_parcel(struct parcel *p, struct words *ret, struct err *err)
+{
+	struct words words = {0};
+	bool apart = p->order.order.value & ERRAND_APART;
+	/* No word is shorter than its NUL. */
+	int r = errand_pointers(&p->order) > (size_t)p->order.size + 2 ? -EBADMSG : 0;
+
+	if (r == 0 && p->fds_len != errand_fds(&p->order))
+		r = -EBADMSG;
+	if (r == 0 && apart)
+		r = map_file(&words, p->fds[0], p->order.size);
+	if (r == 0)
+		r = find_room(&words, errand_pointers(&p->order));
+	if (r == 0)
+		r = errand_unpack(&p->order, apart ? words.file : p->text,
+				  apart ? words.file_size : p->text_len, words.pointers, &words.at);
+	if (r < 0) {
+		words_release(&words);
+		return err_set(err, ERR_SYSTEM, r, "the command did not arrive as it was sent");
+	}
+	*ret = words;
+	return 0;
+}
+
+/* Which descriptor is what, as errand_pack() has it. */
+static void sort_fds(const struct parcel *p, struct launch *command)
+{
+	size_t next = p->order.order.value & ERRAND_APART ? 1 : 0;
+
+	for (int i = 0; i < 3; i++)
+		command->fds[i] = p->order.pty.mask & 1u << i ? -1 : p->fds[next++];
+	command->notes = p->order.order.value & ERRAND_NOTES ? p->fds[next] : -1;
+}
+
+static int start(const struct warden *w, struct parcel *p, struct running *e, struct err *err)
+{
+	struct words words = {0};
+	struct launch command = {.is_errand = true,
+				 .id = p->order.order.id,
+				 .terminal = -1,
+				 .is_tool = p->order.order.value & ERRAND_TOOL};
+	int r = open_parcel(p, &words, err);
+
+	if (r < 0)
+		return r;
+	command.argv = words.at.argv;
+	command.env = words.at.env;
+	command.cwd = words.at.cwd;
+	sort_fds(p, &command);
+	e->pipe = -1;
+	if (command.is_tool && !w->job->tool) {
+		r = err_set(err, ERR_SYSTEM, -ENOTSUP, "this sandbox has no tools");
+	} else if (p->order.pty.mask && p->order.pty.interactive) {
+		r = holder_start(w->job, &command, &p->order.pty, &e->leader, &e->pipe, err);
+	} else {
+		command.screen = p->order.pty.mask ? &p->order.pty : NULL;
+		r = e->leader = launch_command(w->job, &command, err);
+	}
+	e->child = r;
+	words_release(&words);
+	return r < 0 ? r : 0;
+}
+
+static void take_errand(const struct warden *w, struct parcel *p)
+{
+	struct warden_report failed = {.kind = WARDEN_FAILED, .id = p->order.order.id};
+	struct running *e = NULL;
+	int r = 0;
+
+	if (p->order.order.id == 0 || find_id(p->order.order.id))
+		r = err_set(&failed.err, ERR_SYSTEM, -EEXIST, "an errand with this id is there");
+	if (r == 0)
+		e = find_free();
+	if (r == 0 && !e)
+		r = err_set(&failed.err, ERR_SYSTEM, -EAGAIN, "too many commands at once");
+	if (r == 0) {
+		e->id = p->order.order.id;
+		r = start(w, p, e, &failed.err);
+		if (r < 0)
+			let_go(e);
+	}
+	for (size_t i = 0; i < p->fds_len; i++)
+		fd_close(p->fds[i]);
+	if (r < 0 && warden_send_report(w->job->channel, &failed) < 0)
+		warden_orphaned(w);
+}
+
+/* -- Orders --------------------------------------------------------------- */
+
+static void obey(struct warden *w, const struct warden_order *order)
+{
+	struct running *e = order->id ? find_id(order->id) : NULL;
+
+	if (order->value < 0 || order->value >= NSIG)
+		return;
+	if (order->kind == WARDEN_SIGNAL_ALL)
+		warden_signal_all(w, order->value);
+	if (!e)
+		return; /* it ended meanwhile */
+	if (order->kind == WARDEN_SIGNAL && !e->over)
+		(void)kill(-e->leader, order->value);
+	if (order->kind != WARDEN_SIGNAL_KIN)
+		return;
+	e->ending = true;
+	e->signal = order->value;
+	e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
+	if (order->value == SIGKILL)
+		return; /* until none is left */
+	(void)kin_signal(e->leader, e->child, order->value);
+	/* A stopped process acts on it only when it goes on. */
+	(void)kin_signal(e->leader, e->child, SIGCONT);
+}
+
+/* 0, -EAGAIN, or -EPIPE: nobody is there any more. */
+static int receive(int channel, struct parcel *p)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int) * ERRAND_FDS_MAX)];
+	} control;
+	struct iovec iov[2] = {{&p->order, sizeof(p->order)}, {p->text, sizeof(p->text)}};
+	struct msghdr msg = {.msg_iov = iov,
+			     .msg_iovlen = 2,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *cmsg;
+	ssize_t n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
+	if (n == 0)
+		return -EPIPE;
+	p->fds_len = 0;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
+		p->fds_len = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(p->fds, CMSG_DATA(cmsg), sizeof(int) * p->fds_len);
+	}
+	p->text_len = (size_t)n > sizeof(p->order) ? (size_t)n - sizeof(p->order) : 0;
+	if ((size_t)n == sizeof(p->order.order) && p->order.order.kind != WARDEN_ERRAND)
+		return 0;
+	return (size_t)n >= sizeof(p->order) && p->order.order.kind == WARDEN_ERRAND ? 0 : -EPIPE;
+}
+
+static void take_orders(struct warden *w)
+{
+	static struct parcel parcel;
+
+	for (int i = 0; i < ORDERS_MAX; i++) {
+		int r = receive(w->job->channel, &parcel);
+
+		if (r == -EAGAIN)
+			return;
+		/* A supervisor that speaks otherwise is none of ours. */
+		if (r < 0)
+			warden_orphaned(w);
+		if (parcel.order.order.kind == WARDEN_ERRAND)
+			take_errand(w, &parcel);
+		else
+			obey(w, &parcel.order.order);
+	}
+}
+
+/* What the keeper ignores, commands would. */
+static void reset_signals(void)
+{
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			(void)sigaction(sig, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+}
+
+/* What is needed of the job, where the heap is not: that goes, with the plan and all that
+ * it was made from. */
+static void settle_down(struct warden *w)
+{
+	static char scratch[PATH_MAX];
+	static struct landlock landlock;
+	static struct warden_job job;
+	static struct op observed;
+
+	job = *w->job;
+	job.argv = job.env = NULL;
+	if (job.landlock) {
+		landlock = *job.landlock;
+		job.landlock = &landlock;
+	}
+	if (job.observed) {
+		observed = (struct op){.kind = job.observed->kind, .flags = job.observed->flags};
+		job.observed = &observed;
+	}
+	if (job.scratch && strlen(job.scratch) < sizeof(scratch))
+		job.scratch = memcpy(scratch, job.scratch, strlen(job.scratch) + 1);
+	w->job = &job;
+	warden_forget_environment();
+	lean_forget_heap();
+}
+
+/* For ever: then with as little memory as can be. */
+static int await(struct pollfd fds[2], int ms)
+{
+	int n = poll(fds, 2, ms < 0 ? LEAN_AFTER_MS : ms);
+
+	return n == 0 && ms < 0 ? lean_poll(fds, 2, -1) : n;
+}
+
+_Noreturn void errands_serve(struct warden *w, int children)
+{
+	struct warden_report ready = {.kind = WARDEN_STARTING};
+	struct pollfd fds[2] = {{.fd = children, .events = POLLIN},
+				{.fd = w->job->channel, .events = POLLIN}};
+	bool more = false, looks = false;
+
+	reset_signals();
+	settle_down(w);
+	if (warden_send_report(w->job->channel, &ready) < 0)
+		warden_orphaned(w);
+	for (;;) {
+		struct signalfd_siginfo info;
+
+		if (await(fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
+			warden_end(w, -1);
+		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
+			;
+		more = reap(w);
+		if (fds[1].revents)
+			take_orders(w);
+		looks = end_kin(w);
+	}
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "warden/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/fd.h"
+#include "base/sys.h"
+#include "confine/confine.h"
+#include "confine/landlock.h"
+#include "plan/plan.h"
+#include "result/result.h"
+#include "warden/exec.h"
+#include "warden/protocol.h"
+#include "warden/step.h"
+#include "warden/warden.h"
+
+enum { NOTES = 3 };
+
+struct attempt {
+	const struct warden_job *job;
+	const struct launch *command;
+	/* Written by the child in our memory. */
+	int error;
+	struct err *err; /* set when it failed before the program was tried */
+};
+
+/* A session of its own. With a terminal it is the session of its parent, and the
+ * command a job in its foreground: the kernel would not let Ctrl-Z stop a group
+ * that nobody in its session looks after. Signals are blocked, or setting the
+ * foreground from the background would stop us. */
+static int start_session(int terminal, struct err *err)
+{
+	if (terminal < 0)
+		return setsid() < 0 ? err_sys(err, -errno, "start a session") : 0;
+	if (setpgid(0, 0) < 0 || tcsetpgrp(terminal, getpid()) < 0)
+		return err_sys(err, -errno, "bring the command to the foreground");
+	return 0;
+}
+
+/* What came for it is above 3; 0, 1, 2 and the channel are below. *channel moves when its
+ * place is wanted. */
+static int place_fds(const struct launch *c, int *channel, struct err *err)
+{
+	for (int i = 0; i < 3; i++)
+		if (c->fds[i] >= 0 && dup2(c->fds[i], i) < 0)
+			return err_sys(err, -errno, "pass descriptor %d", i);
+	if (c->notes < 0)
+		return 0;
+	*channel = fcntl(*channel, F_DUPFD_CLOEXEC, NOTES + 1);
+	if (*channel < 0 || dup2(c->notes, NOTES) < 0)
+		return err_sys(err, -errno, "pass descriptor %d", NOTES);
+	return 0;
+}
+
+static int set_scene(const struct launch *c, int *channel, struct err *err)
+{
+	int unused = -1, r = place_fds(c, channel, err);
+
+	if (r == 0 && c->screen)
+		r = pty_open(c->screen, *channel, c->id, &unused, err);
+	if (r == 0 && chdir(c->cwd) < 0)
+		r = err_sys(err, -errno, "enter %s", c->cwd);
+	return r;
+}
+
+/* Nobody but the supervisor may hold the listener. Where none is to be had the boundary is
+ * the same, and nobody looks. */
+static int enter_observed(const struct op *observed, uint32_t id, int channel, struct err *err)
+{
+	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
+	unsigned variant = step_seccomp(observed);
+	int fd = confine_seccomp_observed(variant, observed->flags & OP_PROFILE);
+	int r;
+
+	if (fd < 0 && fd != -EBUSY && fd != -EINVAL)
+		return err_sys(err, fd, "install the observed seccomp filter");
+	if (fd < 0) {
+		r = confine_seccomp(variant, err);
+		if (r < 0)
+			return r;
+		r = warden_send_report(channel, &starting);
+	} else {
+		r = warden_send_fds(channel, WARDEN_LISTENER, id, &fd, 1);
+	}
+	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
+}
+
+/* That of an errand tells the pid. */
+static int report_start(const struct warden_job *job, const struct launch *c, int channel,
+			struct err *err)
+{
+	struct warden_report starting = {.kind = WARDEN_STARTING, .id = c->id};
+	int r;
+
+	if (job->observed)
+		return enter_observed(job->observed, c->id, channel, err);
+	if (!c->is_errand)
+		return 0;
+	r = warden_send_report(channel, &starting);
+	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
+}
+
+/* What only the command's process does to itself. */
+static int prepare_child(const struct warden_job *job, const struct launch *c, struct err *err)
+{
+	sigset_t none;
+	int channel = job->channel, r = c->is_errand ? set_scene(c, &channel, err) : 0;
+
+	if (r == 0)
+		r = start_session(c->terminal, err);
+	if (r < 0)
+		return r;
+	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "die with the parent");
+	if (job->landlock) {
+		r = c->is_errand ? landlock_enter_anew(job->landlock, err)
+				 : landlock_enter(job->landlock, err);
+		if (r < 0)
+			return r;
+	}
+	sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return err_sys(err, -errno, "unblock signals");
+	return report_start(job, c, channel, err);
+}
+
+/* Runs on a stack of its own in the warden's memory, while the warden waits. */
+static int launch_child(void *data)
+{
+	struct attempt *a = data;
+
+	a->error = prepare_child(a->job, a->command, a->err);
+	if (a->error == 0) {
+		a->error = exec_program(a->command->argv, a->command->env);
+		exec_error(a->error, a->command->argv[0], a->err);
+	}
+	_exit(1);
+}
+
+_Noreturn static void tool_child(const struct warden_job *job, const struct launch *c, int failure)
+{
+	struct err err = {0};
+	unsigned first = c->is_errand && c->notes >= 0 ? NOTES + 1 : STDERR_FILENO + 1;
+
+	if (prepare_child(job, c, &err) < 0) {
+		(void)fd_write_all(failure, &err, sizeof(err));
+		_exit(1);
+	}
+	if (sys_close_range(first, ~0U, 0) < 0)
+		_exit(EXIT_NOT_RUN);
+	warden_forget_environment();
+	_exit(job->tool(c->argv));
+}
+
+/* What the warden holds, a tool holds as well, until it is confined. */
+static pid_t launch_tool(const struct warden_job *job, const struct launch *c, struct err *err)
+{
+	struct err failed;
+	int pair[2], pidfd;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_sys(err, -errno, "make a pipe");
+	pid = sys_fork(&pidfd);
+	if (pid == 0)
+		tool_child(job, c, pair[1]);
+	fd_close(pair[1]);
+	if (pid < 0) {
+		fd_close(pair[0]);
+		return err_sys(err, pid, "start the tool's process");
+	}
+	fd_close(pidfd);
+	do
+		n = read(pair[0], &failed, sizeof(failed));
+	while (n < 0 && errno == EINTR);
+	fd_close(pair[0]);
+	if (n != (ssize_t)sizeof(failed))
+		return pid;
+	waitpid(pid, NULL, 0);
+	*err = failed;
+	return failed.errnum ? -failed.errnum : -EPIPE;
+}
+
+pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err)
+{
+	static char stack[32768] __attribute__((aligned(16)));
+	struct attempt attempt = {.job = job, .command = command, .err = err};
+	pid_t pid;
+
+	if (command->is_tool)
+		return launch_tool(job, command, err);
+	pid = clone(launch_child, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+		    &attempt);
+	if (pid < 0)
+		return err_sys(err, -errno, "start the command's process");
+	if (attempt.error == 0)
+		return pid;
+	waitpid(pid, NULL, 0);
+	return attempt.error;
+}

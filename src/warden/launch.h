@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch - one command: a process of its own, confined for good, that becomes a program.
+ *
+ * A vfork-like clone that shares the warden's memory, so that a failed exec is known by
+ * its errno. A tool of our own is forked instead, since it runs for long and allocates.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "warden/pty.h"
+
+struct err;
+struct warden_job;
+
+struct launch {
+	char *const *argv;
+	char *const *env;
+	bool is_tool; /* argv is for the job's tool */
+	int terminal; /* it is a job in the foreground of this one, whose session we lead; or -1 */
+	bool is_errand; /* and so are the rest; else 0, 1, 2 and the folder are in place */
+	uint32_t id;
+	const char *cwd;
+	int fds[3]; /* become its 0, 1 and 2; -1: what is there, or becomes a terminal */
+	int notes;  /* becomes its 3; -1: none */
+	const struct pty *screen; /* a terminal for output only, opened by itself; NULL: none */
+};
+
+/* Its pid; or -errno, and err says why nothing was executed. */
+pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What is taken from inside is a folder and variables, or nothing. */
+#include <stdint.h>
+#include <string.h>
+
+#include "api/shell-state.h"
+#include "base/cleanup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool ok)
+{
+	if (!ok)
+		__builtin_trap();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_(shell_state_release) struct shell_state state = {0};
+
+	if (shell_notes_parse((const char *)data, size, &state) < 0) {
+		must(!state.cwd && state.env.len == 0);
+		return 0;
+	}
+	must(state.cwd[0] == '/' && strlen(state.cwd) < 4096);
+	must(state.env.len <= SHELL_VARIABLES_MAX);
+	for (size_t i = 0; i < state.env.len; i++)
+		must(state.env.items[i][0] != '=' && strchr(state.env.items[i], '='));
+	return 0;
+}
