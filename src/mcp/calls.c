@@ -43,7 +43,6 @@ void call_free(struct call *call)
 	free(call->token);
 	json_decref(call->args);
 	strv_release(&call->argv);
-	str_release(&call->input);
 	free(call);
 }
 
@@ -103,10 +102,11 @@ static int begin(struct server *server, struct call *call)
 	_cleanup_(strv_release) struct strv argv = {0};
 	struct work work = {
 		.argv = &argv,
-		.input = call->has_input ? &call->input : NULL,
+		.input = call->input,
 		.has_result = call->has_result,
 		.is_command = call->is_command,
 		.passed = call->passed,
+		.texts = {call->texts[0], call->texts[1]},
 	};
 	int r = argv_finish(server, call, &argv);
 
@@ -219,7 +219,8 @@ int server_turn(struct server *server, uint64_t now_ns)
 	struct call **at = &server->calls;
 
 	server->now_ns = now_ns;
-	if (session_is_needed(server) && session_start(server) < 0)
+	if (session_is_needed(server) && now_ns >= server->session.retry_ns &&
+	    session_start(server) < 0)
 		return -ENOMEM;
 	while (*at && server->error == 0) {
 		int r = (*at)->is_working ? step(server, at) : start(server, at);
@@ -236,6 +237,8 @@ uint64_t server_due(const struct server *server, uint64_t now_ns)
 {
 	uint64_t due = UINT64_MAX;
 
+	if (session_is_needed(server))
+		due = server->session.retry_ns;
 	for (const struct call *call = server->calls; call; call = call->next) {
 		uint64_t at = call->is_working ? worker_due(&call->worker) : UINT64_MAX;
 

@@ -33,8 +33,6 @@ struct server *server_new(const struct server_setup *setup)
 		return NULL;
 	server->setup = *setup;
 	server->session.lifeline = -1;
-	if (!session_is_offered())
-		server->session.state = SESSION_READY;
 	server->log_level = LOG_DEFAULT;
 	sha256_hex(setup->workspace, strlen(setup->workspace), hex);
 	hex[16] = '\0';

@@ -13,17 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/verbs.h"
 #include "base/fd.h"
 #include "mcp/impl.h"
 
-bool session_is_offered(void)
-{
-	for (int i = 0; i < VERB_COUNT_; i++)
-		if (str_eq(verbs[i]->name, "session start"))
-			return true;
-	return false;
-}
+enum { TRIES_MAX = 40, RETRY_MS = 25 };
 
 bool session_is_needed(const struct server *server)
 {
@@ -42,6 +35,13 @@ static char *random_name(void)
 	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
 		return NULL;
 	return str_printf("mcp-%02x%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3], seed[4]);
+}
+
+static void let_go(struct session *session)
+{
+	free(take_ptr(session->name));
+	session->lifeline = fd_close(session->lifeline);
+	session->state = SESSION_NONE;
 }
 
 /* Nothing of what waits for it can be done. */
@@ -74,10 +74,18 @@ static bool started(struct server *server, struct call *call)
 	    rpc_parse(str_text(&worker->data), worker->data.len, &data, &error) < 0) {
 		if (worker_complaint(worker, &why) < 0)
 			server->error = -ENOMEM;
-		session_end(server);
+		let_go(session);
+		/* The configuration was being written: in a moment it can be told from what
+		 * it was. */
+		if (strstr(str_text(&why), "changed just now") && session->tries++ < TRIES_MAX) {
+			session->retry_ns = server->now_ns + RETRY_MS * 1000000ull;
+			return false;
+		}
+		session->tries = 0;
 		fail_waiting(server, str_text(&why));
 		return false;
 	}
+	session->tries = 0;
 	stage = json_string_value(json_object_get(data, "stage"));
 	free(session->stage);
 	session->stage = stage ? strdup(stage) : NULL;
@@ -132,13 +140,6 @@ int session_start(struct server *server)
 	}
 	call_free(call);
 	return r;
-}
-
-static void let_go(struct session *session)
-{
-	free(take_ptr(session->name));
-	session->lifeline = fd_close(session->lifeline);
-	session->state = SESSION_NONE;
 }
 
 void session_end(struct server *server)

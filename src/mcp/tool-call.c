@@ -64,7 +64,7 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 
 	if (!name)
 		return rpc_fail(error, RPC_INVALID_PARAMS, "name must be a text");
-	if (!tool || !tool_verb(tool))
+	if (!tool)
 		return rpc_fail(error, RPC_INVALID_PARAMS, "no tool '%.100s'", name);
 	if (args && !json_is_object(args))
 		return rpc_fail(error, RPC_INVALID_PARAMS, "arguments must be an object");
