@@ -228,10 +228,13 @@ int tool_prepare_run_now(struct server *server, struct call *call)
 static int prepare_exec(struct server *server, struct call *call, struct rpc_error *error)
 {
 	const char *line = text_arg(call, "command");
+	bool shell = json_is_true(json_object_get(call->args, "shell"));
 	int r = check_either(call, "command", "argv", error);
 
 	if (r == 0)
 		r = check_env(json_object_get(call->args, "env"), error);
+	if (r == 0 && shell && !line)
+		r = rpc_fail(error, RPC_INVALID_PARAMS, "shell is for command, not for argv");
 	if (r < 0)
 		return r;
 	call->has_result = call->is_command = true;
@@ -240,9 +243,9 @@ static int prepare_exec(struct server *server, struct call *call, struct rpc_err
 		r = strv_add(&call->argv, "--");
 	if (r == 0 && !line)
 		return add_texts(&call->argv, NULL, json_object_get(call->args, "argv"));
-	if (r == 0)
+	if (r == 0 && !shell)
 		r = strv_add(&call->argv, "/bin/sh");
-	if (r == 0)
+	if (r == 0 && !shell)
 		r = strv_add(&call->argv, "-c");
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
