@@ -126,6 +126,23 @@ static uint32_t flags_of(const struct caller *c)
 	       (c->streams && local_streams_pty(c->streams) ? SESSION_PTY : 0);
 }
 
+/* It has hung up; perhaps it said why. */
+static int take_refusal(struct caller *c, struct err *err)
+{
+	static struct session_buffer refusal;
+	struct session_message m;
+	struct session_cursor cursor;
+	int r = session_receive(c->sock, &refusal, &m, MSG_DONTWAIT);
+
+	if (r < 0)
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the session has just ended");
+	cursor = session_cursor(&m);
+	if (m.head.kind != SESSION_ERROR || !session_take_failure(&cursor, err))
+		err_set(err, ERR_SYSTEM, -EPIPE, "the session has hung up");
+	session_message_release(&m, &refusal);
+	return -EPIPE;
+}
+
 static int send_request(struct caller *c, struct err *err)
 {
 	_cleanup_(str_release) struct str body = {0};
@@ -144,6 +161,8 @@ static int send_request(struct caller *c, struct err *err)
 		return r;
 	r = session_send(c->sock, SESSION_EXEC, flags_of(c), &body, fds, (size_t)n_fds, 0);
 	explicit_bzero(body.data, body.len);
+	if (r == -EPIPE || r == -ECONNRESET)
+		return take_refusal(c, err);
 	return r < 0 ? err_sys(err, r, "ask the session") : 0;
 }
 

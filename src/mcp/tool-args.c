@@ -231,6 +231,9 @@ static int prepare_exec(struct server *server, struct call *call, struct rpc_err
 	bool shell = json_is_true(json_object_get(call->args, "shell"));
 	int r = check_either(call, "command", "argv", error);
 
+	if (r == 0 && shell && !line)
+		return rpc_fail(error, RPC_INVALID_PARAMS,
+				"shell goes with command, not with argv");
 	if (r == 0)
 		r = check_env(json_object_get(call->args, "env"), error);
 	if (r == 0 && shell && !line)

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exec - what a command in a session costs, against bwrap and against none.
+ *
+ *     exec [--check] PALE NOTHING
+ *
+ * Each round runs every subject once. Only ratios of one run are judged. The status is 0
+ * unless a command failed or, with --check, a budget was missed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BWRAP "/usr/bin/bwrap"
+
+enum { ROUNDS = 400 };
+enum { BARE, EXEC, BWRAPPED, RUN, NOTHING, SUBJECTS };
+
+static char base[] = "/var/tmp/pale-bench-XXXXXX";
+static char home_var[64], state_var[64], runtime_var[64];
+static char *environment[] = {
+	"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, runtime_var, NULL};
+static struct {
+	const char *name;
+	char *argv[24];
+	uint64_t ns[ROUNDS];
+} subjects[SUBJECTS] = {
+	[BARE] = {.name = "fork+exec true", .argv = {"/bin/true"}},
+	[EXEC] = {.name = "pale exec -- true", .argv = {NULL, "exec", "--", "true"}},
+	[BWRAPPED] = {.name = "bwrap true",
+		      .argv = {BWRAP, "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", "/tmp",
+			       "--proc", "/proc", "--dev", "/dev", "--die-with-parent",
+			       "--new-session", "true"}},
+	[RUN] = {.name = "pale run -- true", .argv = {NULL, "run", "--", "true"}},
+	[NOTHING] = {.name = "musl, nothing", .argv = {NULL}},
+};
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "exec: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t run(char *const *argv)
+{
+	uint64_t begin = now_ns();
+	int status, r;
+	pid_t pid;
+
+	r = posix_spawn(&pid, argv[0], NULL, NULL, argv, environment);
+	if (r != 0)
+		errno = r, fail(argv[0]);
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			fail("waitpid");
+	if (status != 0) {
+		fprintf(stderr, "exec: %s %s: %x\n", argv[0], argv[1] ? argv[1] : "", status);
+		exit(1);
+	}
+	return now_ns() - begin;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static char *pale;
+
+static void end_session(void)
+{
+	char *stop[] = {pale, "session", "stop", "--all", NULL};
+	char *rm[] = {"/bin/rm", "-rf", base, NULL};
+
+	(void)run(stop);
+	(void)!chdir("/");
+	(void)run(rm);
+}
+
+static void make_place(void)
+{
+	if (!mkdtemp(base) || chdir(base) < 0)
+		fail(base);
+	snprintf(home_var, sizeof(home_var), "HOME=%s/home", base);
+	snprintf(state_var, sizeof(state_var), "XDG_STATE_HOME=%s/state", base);
+	snprintf(runtime_var, sizeof(runtime_var), "XDG_RUNTIME_DIR=%s/runtime", base);
+	if (mkdir("home", 0700) < 0 || mkdir("runtime", 0700) < 0 || mkdir("work", 0700) < 0 ||
+	    chdir("work") < 0)
+		fail(base);
+}
+
+static int judge(const char *what, uint64_t a, uint64_t b, double budget)
+{
+	double ratio = (double)a / (double)b;
+
+	printf("  %-42s %6.2f   budget <= %.2f   %s\n", what, ratio, budget,
+	       ratio <= budget ? "ok" : "MISSED");
+	return ratio > budget;
+}
+
+int main(int argc, char **argv)
+{
+	bool check = argc > 1 && strcmp(argv[1], "--check") == 0;
+	uint64_t p50[SUBJECTS];
+	int missed = 0;
+
+	if (argc < 3 + check)
+		return 2;
+	pale = realpath(argv[1 + check], NULL);
+	subjects[NOTHING].argv[0] = realpath(argv[2 + check], NULL);
+	if (!pale || !subjects[NOTHING].argv[0])
+		fail(argv[1 + check]);
+	subjects[EXEC].argv[0] = subjects[RUN].argv[0] = pale;
+	make_place();
+	run(subjects[EXEC].argv); /* starts the session */
+	atexit(end_session);
+	for (int round = 0; round < ROUNDS; round++)
+		for (int i = 0; i < SUBJECTS; i++) {
+			int s = (round + i) % SUBJECTS;
+
+			subjects[s].ns[round] = run(subjects[s].argv);
+		}
+	printf("\n%-20s %10s %10s   (%d rounds)\n", "in a session", "p10", "p50", ROUNDS);
+	for (int i = 0; i < SUBJECTS; i++) {
+		qsort(subjects[i].ns, ROUNDS, sizeof(uint64_t), compare);
+		p50[i] = subjects[i].ns[ROUNDS / 2];
+		printf("%-20s %7.3f ms %7.3f ms\n", subjects[i].name,
+		       (double)subjects[i].ns[ROUNDS / 10] / 1e6, (double)p50[i] / 1e6);
+	}
+	missed += judge("pale exec / bwrap, p50", p50[EXEC], p50[BWRAPPED], 0.25);
+	missed += judge("pale exec / fork+exec, p50", p50[EXEC], p50[BARE], 2);
+	return check && missed ? 1 : 0;
+}
