@@ -124,6 +124,10 @@ static void test_links(void)
 
 int main(void)
 {
+	if (tap_on_valgrind()) {
+		tap_ok(true, "valgrind knows no openat2: nothing to see here");
+		return tap_done();
+	}
 	scratch_enter();
 	if (!realpath(scratch_path, root))
 		return 1;
