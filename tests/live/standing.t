@@ -334,7 +334,7 @@ def case_limits_and_priorities_of_others(p):
             r = sb.sh('/usr/bin/python3 cripple.py "$1" nofile fsize', inner_pid(victim))
             ok('fsize -1 1' in r['out'] and ' 0 0\n' not in r['out'], p, 'nor the limits of another command', r)
             ok((health(warden), health(victim)) == before, p, 'as the host sees it', (before, health(warden), health(victim)))
-            r = sb.run('/usr/bin/python3', 'cripple.py', '0', 'nofile', 'fsize', 'affinity', 'scheduler')
+            r = sb.run('/usr/bin/python3', 'cripple.py', '0', 'affinity', 'scheduler', 'nofile')
             ok(r['out'].count(' 0 0\n') >= 4, p, 'twin: its own can be', r)
             r = sb.sh('sleep 5 & /usr/bin/python3 cripple.py $! affinity scheduler priority; kill $!')
             ok(r['out'].count(' 0 0\n') >= 3, p, 'and priorities of its children', r)
@@ -345,8 +345,11 @@ def case_limits_and_priorities_of_others(p):
     (p.ws / 'cripple.py').unlink()
 
 
+@only_root
 def case_warden_with_other_limits(p):
     """As if somebody had changed them: the host does."""
+    if ENGINE == 'bwrap':
+        return skip(p, 'the warden is further down', only_root=True)
     with Sandbox(p) as sb:
         warden = sb.status()['warden']
         nofile, fsize = resource.prlimit(warden, resource.RLIMIT_NOFILE), resource.prlimit(warden, resource.RLIMIT_FSIZE)
@@ -609,7 +612,7 @@ def case_names_of_the_host(p):
         return skip(p, 'landlock opens the workspace as a whole', only_root=True)
 
     def make(name):
-        (p.ws / name).mkdir() if name == '.vscode' else p.write(p.ws / name, 'of the host')
+        (p.ws / name).mkdir() if name == '.vscode' else (p.ws / name).write_text('of the host')
 
     def gone(name):
         return not os.path.lexists(p.ws / name)
@@ -617,14 +620,17 @@ def case_names_of_the_host(p):
         with Sandbox(p) as sb:
             r = sb.run('true')
             ok(r['outcome'] == 'ok', p, 'a command ran', r)
+            time.sleep(0.3)
             make(name)
             time.sleep(0.3)
             ok(not gone(name), p, f'{name} stays while nobody is inside')
-            r = sb.sh(f'echo evil > {name}/x; echo evil > {name}')
-            ok(r.get('outcome') == 'error' and name in r.get('failed', '') + str(r), p, 'but then no command begins', r)
+            sb.start('sh', '-c', f'echo evil > {name}/x; echo evil > {name}')
+            r = sb.answer('refused', 5)
+            ok(f'/{name} was made' in r.get('refused', '') and not gone(name), p, 'but then no command begins', r)
             shutil.rmtree(p.ws / name) if name == '.vscode' else (p.ws / name).unlink()
             r = sb.sh('echo fine')
             ok('fine' in r['out'] and r['events'] == [], p, 'until it is gone', r)
+            time.sleep(0.3)
             make(name)
             time.sleep(0.2)
             got = sb.close()
