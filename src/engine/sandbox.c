@@ -22,7 +22,7 @@
 #include "warden/protocol.h"
 #include "warden/tree.h"
 
-enum { TREE_END_MS = 2000 };
+enum { TREE_END_MS = 2000, SPARE_FDS = 32 };
 
 void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 {
@@ -138,6 +138,7 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
  * file system of the host is in it. */
 static void hold_mounts(struct sandbox *s)
 {
+	struct rlimit limit;
 	char path[48];
 
 	if (!(s->plan->namespaces & CLONE_NEWNS) || s->plan->staging)
@@ -147,6 +148,9 @@ static void hold_mounts(struct sandbox *s)
 			return;
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", s->warden);
 	s->mounts = fd_open(path, O_RDONLY);
+	/* Not for the price of a descriptor that will be missed. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < (rlim_t)s->mounts + SPARE_FDS)
+		s->mounts = fd_close(s->mounts);
 }
 
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
