@@ -120,39 +120,53 @@ static const char *next(const char **at, const char *end)
 	return text;
 }
 
-int shell_notes_parse(const char *notes, size_t len, struct shell_state *state)
+/* Up to the end mark. */
+static int take_variables(const char *at, const char *end, struct strv *env)
 {
-	_cleanup_(shell_state_release) struct shell_state fresh = {0};
-	const char *at = notes, *end = notes + len, *text = next(&at, end);
 	size_t n = 0;
 
-	if (!text || !*text)
-		return -ENODATA;
-	if (!str_eq(text, HEAD))
-		return -EBADMSG;
-	text = next(&at, end);
-	if (!text)
-		return -ENODATA;
-	if (*text != '/' || strlen(text) >= PATH_MAX)
-		return -EBADMSG;
-	fresh.cwd = strdup(text);
-	if (!fresh.cwd)
-		return -ENOMEM;
-	for (text = next(&at, end); text && !str_eq(text, END); text = next(&at, end)) {
-		const char *equals = strchr(text, '=');
+	for (;;) {
+		const char *text = next(&at, end), *equals;
 
-		if (!*text)
-			return -ENODATA; /* nothing was written from here on */
+		/* an empty one: nothing was written from here on */
+		if (!text || !*text)
+			return -ENODATA;
+		if (str_eq(text, END))
+			return 0;
+		equals = strchr(text, '=');
 		if (!equals || equals == text || ++n > SHELL_VARIABLES_MAX)
 			return -EBADMSG;
-		if (!is_own(text) && strv_add(&fresh.env, text) < 0)
+		if (!is_own(text) && strv_add(env, text) < 0)
 			return -ENOMEM;
 	}
-	if (!text)
+}
+
+int shell_notes_parse(const char *notes, size_t len, struct shell_state *state)
+{
+	_cleanup_(strv_release) struct strv env = {0};
+	const char *at = notes, *end = notes + len;
+	const char *head = next(&at, end), *cwd = head ? next(&at, end) : NULL;
+	char *copy;
+	int r;
+
+	if (!head || !*head)
 		return -ENODATA;
+	if (!str_eq(head, HEAD))
+		return -EBADMSG;
+	if (!cwd)
+		return -ENODATA;
+	if (*cwd != '/' || strlen(cwd) >= PATH_MAX)
+		return -EBADMSG;
+	r = take_variables(at, end, &env);
+	if (r < 0)
+		return r;
+	copy = strdup(cwd);
+	if (!copy)
+		return -ENOMEM;
 	shell_state_release(state);
-	*state = fresh;
-	fresh = (struct shell_state){0};
+	state->cwd = copy;
+	state->env = env;
+	env = (struct strv){0};
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "api/check-child.h"
 #include "base/cleanup.h"
+#include "base/path.h"
 #include "cli/client-file.h"
 #include "cli/clients.h"
 #include "cli/commands.h"
@@ -184,6 +185,12 @@ static int make_argv(const struct args *args, struct install *install, struct er
 	if (r < 0)
 		return r;
 	root = install->workspace.root;
+	if (root && path_covers(root, real)) {
+		r = err_set(err, ERR_POLICY, -EPERM,
+			    "%s lies in the workspace, where a command inside could replace it",
+			    real);
+		return err_hint(err, r, "install pale elsewhere, and call that one");
+	}
 	if (strv_add(&install->argv, real) < 0 || strv_add(&install->argv, "mcp") < 0 ||
 	    (root && strv_add(&install->argv, "--workspace") < 0) ||
 	    (root && strv_add(&install->argv, root) < 0) ||

@@ -27,7 +27,8 @@ struct call *call_new(struct rpc_message *message, struct batch *batch)
 	if (message) {
 		json_t *meta = json_object_get(message->params, "_meta");
 
-		call->reply = (struct reply){take_ptr(message->id), batch};
+		call->reply.id = take_ptr(message->id);
+		call->reply.batch = batch;
 		call->token = rpc_id(json_object_get(meta, "progressToken"));
 	}
 	return call;
@@ -43,7 +44,6 @@ void call_free(struct call *call)
 	free(call->token);
 	json_decref(call->args);
 	strv_release(&call->argv);
-	str_release(&call->input);
 	free(call);
 }
 
@@ -103,10 +103,11 @@ static int begin(struct server *server, struct call *call)
 	_cleanup_(strv_release) struct strv argv = {0};
 	struct work work = {
 		.argv = &argv,
-		.input = call->has_input ? &call->input : NULL,
+		.input = call->input,
 		.has_result = call->has_result,
 		.is_command = call->is_command,
 		.passed = call->passed,
+		.texts = {call->texts[0], call->texts[1]},
 	};
 	int r = argv_finish(server, call, &argv);
 
@@ -219,7 +220,8 @@ int server_turn(struct server *server, uint64_t now_ns)
 	struct call **at = &server->calls;
 
 	server->now_ns = now_ns;
-	if (session_is_needed(server) && session_start(server) < 0)
+	if (session_is_needed(server) && now_ns >= server->session.retry_ns &&
+	    session_start(server) < 0)
 		return -ENOMEM;
 	while (*at && server->error == 0) {
 		int r = (*at)->is_working ? step(server, at) : start(server, at);
@@ -236,6 +238,8 @@ uint64_t server_due(const struct server *server, uint64_t now_ns)
 {
 	uint64_t due = UINT64_MAX;
 
+	if (session_is_needed(server))
+		due = server->session.retry_ns;
 	for (const struct call *call = server->calls; call; call = call->next) {
 		uint64_t at = call->is_working ? worker_due(&call->worker) : UINT64_MAX;
 

@@ -50,8 +50,8 @@ struct call {
 	json_t *args;            /* of the tool; an object */
 	struct strv argv;        /* "pale" first */
 	size_t insert_at;        /* where the session or the stage is named in it */
-	struct str input;        /* for standard input, with has_input */
-	bool has_input;
+	const char *input;       /* for standard input; in args, as texts; NULL: none */
+	const char *texts[WORKER_TEXTS];
 	bool has_result, is_command; /* as of struct work */
 	bool needs_session;
 	bool cancelled;
@@ -75,6 +75,8 @@ struct session {
 	int lifeline;       /* our end; -1 */
 	unsigned generation;
 	char *notice; /* to be said once: that it was replaced */
+	unsigned tries;
+	uint64_t retry_ns; /* not before that; 0: at once */
 };
 
 /* What a file held when the client last saw it. */
@@ -137,6 +139,11 @@ void call_cancel(struct server *server, const char *id);
 
 /* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM. */
 int tool_prepare(struct server *server, struct call *call, struct rpc_error *error);
+/* write looks first (step 0) whether there is something that the client has not seen. */
+int tool_prepare_write(struct server *server, struct call *call);
+int tool_prepare_run_now(struct server *server, struct call *call);
+/* discard and apply end our session first (step 0). */
+int tool_prepare_alone(struct server *server, struct call *call);
 /* "pale" and the words of VERB, of a call that is new or goes another step. 0 or -ENOMEM. */
 int argv_begin(struct call *call, const char *verb);
 /* A copy of the call's argv in which our session or stage is named. */
@@ -151,14 +158,17 @@ bool tool_finish(struct server *server, struct call *call);
 /* The result of a tool. STRUCTURED is JSON, or NULL; left out where the version has none. */
 int result_put(const struct server *server, struct str *out, const char *text,
 	       const char *structured, bool is_error);
+/* file-results.c */
+bool file_finish(struct server *server, struct call *call);
 /* What a verb said when it failed, without "pale: ". */
 int worker_complaint(const struct worker *worker, struct str *out);
 
 /* session.c */
-bool session_is_offered(void);
 bool session_is_needed(const struct server *server);
 int session_start(struct server *server);
 void session_end(struct server *server);
+/* On purpose; its stage stays. */
+void session_was_ended(struct server *server);
 bool session_is_gone(const struct session *session);
 /* The call was not done, for the reason WHY. True: that was the session, another one will
  * be started, and the call is to be done once more. */

@@ -10,13 +10,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "api/pale-impl.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "mcp/impl.h"
 #include "mcp/views.h"
+
+enum { PATCH_MAX = 128 << 10 };
 
 int result_put(const struct server *server, struct str *out, const char *text,
 	       const char *structured, bool is_error)
@@ -37,12 +38,36 @@ int result_put(const struct server *server, struct str *out, const char *text,
 	return json_finish(&json);
 }
 
+/* Some verbs tell what failed as JSON. */
+static int told_complaint(const struct worker *worker, struct str *out)
+{
+	struct rpc_error unread;
+	json_t *data = NULL, *error;
+	const char *message, *hint;
+	int r = 0;
+
+	if (rpc_parse(str_text(&worker->data), worker->data.len, &data, &unread) < 0)
+		return 0;
+	error = json_object_get(data, "error");
+	message = json_string_value(json_object_get(error, "message"));
+	hint = json_string_value(json_object_get(error, "hint"));
+	if (message)
+		r = str_append(out, message);
+	if (r == 0 && message && hint)
+		r = str_appendf(out, "\n  hint: %s", hint);
+	json_decref(data);
+	return r < 0 ? r : message != NULL;
+}
+
 int worker_complaint(const struct worker *worker, struct str *out)
 {
 	_cleanup_(str_release) struct str text = {0};
 	const char *at;
-	int r = tail_text(&worker->output, &text);
+	int r = told_complaint(worker, out);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = tail_text(&worker->output, &text);
 	at = str_text(&text);
 	if (str_starts(at, "pale: "))
 		at += strlen("pale: ");
@@ -53,39 +78,6 @@ int worker_complaint(const struct worker *worker, struct str *out)
 }
 
 /* --- the result of a run --- */
-
-static int put_mark(struct str *text, const char *mark, const struct worker *worker, bool begins)
-{
-	uint64_t dropped = tail_dropped(&worker->output);
-
-	if (!begins)
-		return str_appendf(text, "--- end of output [%s] ---\n", mark);
-	if (dropped > 0)
-		return str_appendf(text,
-				   "--- output of the command, untrusted data [%s], without its "
-				   "first %" PRIu64 " bytes ---\n",
-				   mark, dropped);
-	return str_appendf(text, "--- output of the command, untrusted data [%s] ---\n", mark);
-}
-
-/* Between marks that nobody could know before. */
-static int put_output(struct str *text, const struct worker *worker, const struct str *output)
-{
-	unsigned char seed[4] = {0};
-	char mark[2 * sizeof(seed) + 1];
-	int r;
-
-	if (output->len == 0)
-		return str_append(text, "it printed nothing\n");
-	(void)!getrandom(seed, sizeof(seed), 0);
-	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
-	r = put_mark(text, mark, worker, true);
-	if (r == 0)
-		r = str_append(text, output->data);
-	if (r == 0 && output->data[output->len - 1] != '\n')
-		r = str_append_char(text, '\n');
-	return r < 0 ? r : put_mark(text, mark, worker, false);
-}
 
 /* Without what says how it was confined: sandbox_info has that. */
 static int put_structured(struct str *out, const struct call *call, json_t *answer,
@@ -108,6 +100,8 @@ static int put_structured(struct str *out, const struct call *call, json_t *answ
 			return -ENOMEM;
 		json_add_raw(&json, key, dump);
 	}
+	if (!json_object_get(answer, "outcome"))
+		json_add_string(&json, "outcome", answer ? "running" : "error");
 	json_add_string(&json, "output", str_text(output));
 	json_add_uint(&json, "output_bytes", call->worker.output.total);
 	json_add_uint(&json, "output_dropped", tail_dropped(&call->worker.output));
@@ -150,7 +144,7 @@ static bool finish_run(struct server *server, struct call *call)
 	_cleanup_(str_release) struct str output = {0}, text = {0}, structured = {0}, result = {0};
 	struct rpc_error error;
 	json_t *answer = NULL;
-	bool was_run;
+	bool was_run, is_running;
 	int r;
 
 	if (rpc_parse(str_text(&call->worker.answer), call->worker.answer.len, &answer, &error) < 0)
@@ -161,6 +155,7 @@ static bool finish_run(struct server *server, struct call *call)
 	}
 	record(server, call, answer);
 	was_run = answer && !json_object_get(answer, "error");
+	is_running = json_is_true(json_object_get(answer, "background"));
 	r = tail_text(&call->worker.output, &output);
 	if (r == 0 && answer)
 		r = view_run(answer, &text);
@@ -168,8 +163,8 @@ static bool finish_run(struct server *server, struct call *call)
 		r = str_append(&text, "pale ended before it could say how the command did\n");
 	if (r == 0 && server->session.notice)
 		r = str_appendf(&text, "note: %s\n", server->session.notice);
-	if (r == 0 && (was_run || output.len > 0))
-		r = put_output(&text, &call->worker, &output);
+	if (r == 0 && ((was_run && !is_running) || output.len > 0))
+		r = view_output(str_text(&output), tail_dropped(&call->worker.output), &text);
 	if (r == 0)
 		r = put_structured(&structured, call, answer, &output, server->session.notice);
 	if (r == 0)
@@ -233,18 +228,78 @@ static int put_answer(const struct server *server, const struct call *call, json
 		     : result_put(server, result, str_text(&text), str_text(&structured), false);
 }
 
+/* A patch, cut where it is too long to be read. */
+static int put_patch(const struct server *server, const struct call *call, struct str *result)
+{
+	_cleanup_(str_release) struct str text = {0}, structured = {0}, shown = {0};
+	struct json json = {.out = &structured};
+	size_t len = call->worker.data.len;
+	int r = text_append_clean(&text, str_text(&call->worker.data),
+				  len > PATCH_MAX ? PATCH_MAX : len);
+
+	if (r == 0 && text.len == 0)
+		r = str_append(&shown, "nothing is staged");
+	else if (r == 0)
+		r = view_patch(str_text(&text), len > PATCH_MAX, &shown);
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "stage", server->session.stage);
+	json_add_string(&json, "patch", str_text(&text));
+	json_add_bool(&json, "more", len > PATCH_MAX);
+	json_end_object(&json);
+	if (r == 0)
+		r = json_finish(&json);
+	return r < 0 ? r : result_put(server, result, str_text(&shown), structured.data, false);
+}
+
+static bool runs_now(const struct call *call)
+{
+	return call->tool - tools == TOOL_REGISTER_COMMAND &&
+	       json_is_true(json_object_get(call->args, "run_now"));
+}
+
+static bool ends_session(const struct call *call)
+{
+	return call->step == 0 &&
+	       (call->tool - tools == TOOL_DISCARD || call->tool - tools == TOOL_APPLY);
+}
+
+static bool is_patch(const struct call *call)
+{
+	return call->tool - tools == TOOL_DIFF &&
+	       !json_is_true(json_object_get(call->args, "stat"));
+}
+
+static bool has_failed(const struct call *call)
+{
+	bool told = call->tool->flags & TOOL_STATUS && call->worker.data.len > 0;
+
+	return worker_exit(&call->worker) != 0 && !told;
+}
+
 static bool finish_data(struct server *server, struct call *call)
 {
 	_cleanup_(str_release) struct str result = {0};
 	const struct worker *worker = &call->worker;
 	struct rpc_error error;
 	json_t *data = NULL;
+	bool failed = has_failed(call);
 	int r;
 
-	if (worker_exit(worker) != 0 &&
-	    session_replace(server, call, str_text(&worker->output.kept)))
+	if (failed && session_replace(server, call, str_text(&worker->output.kept)))
 		return true;
-	if (worker_exit(worker) != 0 || worker->is_cut)
+	if (!failed && ends_session(call)) {
+		session_was_ended(server);
+		call->step = 1;
+		server->error = tool_prepare_alone(server, call);
+		return true;
+	}
+	if (!failed && runs_now(call)) {
+		server->error = tool_prepare_run_now(server, call);
+		return true;
+	}
+	if (!failed && is_patch(call))
+		r = put_patch(server, call, &result);
+	else if (failed || worker->is_cut)
 		r = refuse_data(server, call, &result);
 	else if (call->tool->flags & TOOL_NO_JSON)
 		r = put_done(server, call, &result);
@@ -262,5 +317,7 @@ static bool finish_data(struct server *server, struct call *call)
 
 bool tool_finish(struct server *server, struct call *call)
 {
+	if (call->tool->flags & TOOL_FILES)
+		return file_finish(server, call);
 	return call->has_result ? finish_run(server, call) : finish_data(server, call);
 }

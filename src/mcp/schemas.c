@@ -105,7 +105,8 @@ static void input_schema(const struct tool *tool, struct json *json)
 	json_add_string(json, "type", "object");
 	json_begin_object(json, "properties");
 	for (size_t i = 0; i < tool->params_len; i++)
-		param_schema(tool, &tool->params[i], json);
+		if (param_is_offered(tool, &tool->params[i]))
+			param_schema(tool, &tool->params[i], json);
 	json_end_object(json);
 	for (size_t i = 0; i < tool->params_len; i++) {
 		if (!tool->params[i].required)
@@ -169,7 +170,7 @@ void tools_json(const struct server *server, struct json *json)
 	for (size_t i = 0; i < TOOL_COUNT_; i++) {
 		const struct tool *tool = &tools[i];
 
-		if (!tool_is_exposed(server->setup.exposed, tool) || !tool_verb(tool))
+		if (!tool_is_exposed(server->setup.exposed, tool))
 			continue;
 		json_begin_object(json, NULL);
 		json_add_string(json, "name", tool->name);
@@ -291,7 +292,7 @@ static int check_value(const struct tool *tool, const struct param *param, json_
 static const struct param *param_find(const struct tool *tool, const char *name)
 {
 	for (size_t i = 0; i < tool->params_len; i++)
-		if (str_eq(tool->params[i].name, name))
+		if (str_eq(tool->params[i].name, name) && param_is_offered(tool, &tool->params[i]))
 			return &tool->params[i];
 	return NULL;
 }

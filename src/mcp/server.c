@@ -33,8 +33,6 @@ struct server *server_new(const struct server_setup *setup)
 		return NULL;
 	server->setup = *setup;
 	server->session.lifeline = -1;
-	if (!session_is_offered())
-		server->session.state = SESSION_READY;
 	server->log_level = LOG_DEFAULT;
 	sha256_hex(setup->workspace, strlen(setup->workspace), hex);
 	hex[16] = '\0';
@@ -382,8 +380,6 @@ static void take_batch(struct server *server, json_t *list)
 {
 	struct rpc_error error;
 	struct batch *batch;
-	size_t i;
-	json_t *item;
 
 	if (!server->has_begun || server->version != V2025_03_26)
 		rpc_fail(&error, RPC_INVALID_REQUEST, "this version has no batches");
@@ -402,7 +398,8 @@ static void take_batch(struct server *server, json_t *list)
 	}
 	batch->pending = 1;
 	server->batch = batch;
-	json_array_foreach(list, i, item) take_message(server, item);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		take_message(server, json_array_get(list, i));
 	server->batch = NULL;
 	batch_put(server, batch);
 }

@@ -13,17 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/verbs.h"
 #include "base/fd.h"
+#include "base/proc.h"
 #include "mcp/impl.h"
 
-bool session_is_offered(void)
-{
-	for (int i = 0; i < VERB_COUNT_; i++)
-		if (str_eq(verbs[i]->name, "session start"))
-			return true;
-	return false;
-}
+enum { TRIES_MAX = 40, RETRY_MS = 25, CLEAN_MS = 3000 };
 
 bool session_is_needed(const struct server *server)
 {
@@ -42,6 +36,13 @@ static char *random_name(void)
 	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
 		return NULL;
 	return str_printf("mcp-%02x%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3], seed[4]);
+}
+
+static void let_go(struct session *session)
+{
+	free(take_ptr(session->name));
+	session->lifeline = fd_close(session->lifeline);
+	session->state = SESSION_NONE;
 }
 
 /* Nothing of what waits for it can be done. */
@@ -74,10 +75,18 @@ static bool started(struct server *server, struct call *call)
 	    rpc_parse(str_text(&worker->data), worker->data.len, &data, &error) < 0) {
 		if (worker_complaint(worker, &why) < 0)
 			server->error = -ENOMEM;
-		session_end(server);
+		let_go(session);
+		/* The configuration was being written: in a moment it can be told from what
+		 * it was. */
+		if (strstr(str_text(&why), "changed just now") && session->tries++ < TRIES_MAX) {
+			session->retry_ns = server->now_ns + RETRY_MS * 1000000ull;
+			return false;
+		}
+		session->tries = 0;
 		fail_waiting(server, str_text(&why));
 		return false;
 	}
+	session->tries = 0;
 	stage = json_string_value(json_object_get(data, "stage"));
 	free(session->stage);
 	session->stage = stage ? strdup(stage) : NULL;
@@ -134,18 +143,50 @@ int session_start(struct server *server)
 	return r;
 }
 
-static void let_go(struct session *session)
-{
-	free(take_ptr(session->name));
-	session->lifeline = fd_close(session->lifeline);
-	session->state = SESSION_NONE;
-}
-
 void session_end(struct server *server)
 {
 	let_go(&server->session);
 	free(take_ptr(server->session.stage));
 	free(take_ptr(server->session.notice));
+}
+
+void session_was_ended(struct server *server)
+{
+	struct session *session = &server->session;
+
+	let_go(session);
+	free(session->notice);
+	session->notice = strdup("the sandbox was ended, since a stage is changed without one; "
+				 "what ran in it is gone");
+}
+
+static void run_verb(const struct server *server, const char *verb, const char *sub_verb,
+		     const char *name)
+{
+	_cleanup_(freep) char *workspace = str_printf("--workspace=%s", server->setup.workspace);
+	char *const argv[] = {"pale",    (char *)verb, (char *)sub_verb,
+			      workspace, (char *)name, NULL};
+	struct child child = {.path = server->setup.program,
+			      .argv = argv,
+			      .envp = environ,
+			      .timeout_ms = CLEAN_MS};
+
+	if (workspace)
+		(void)child_run(&child, NULL, NULL);
+}
+
+/* A stage that holds nothing is of no use to anybody; one that does is not removed. */
+void server_clean(struct server *server)
+{
+	struct session *session = &server->session;
+	_cleanup_(freep) char *name = take_ptr(session->name);
+
+	session->lifeline = fd_close(session->lifeline);
+	if (session->stage && name)
+		run_verb(server, "session", "rm", name);
+	if (session->stage)
+		run_verb(server, "stages", "rm", session->stage);
+	session_end(server);
 }
 
 bool session_is_gone(const struct session *session)
@@ -162,6 +203,12 @@ bool session_replace(struct server *server, struct call *call, const char *why)
 
 	if (!call->needs_session || call->retried)
 		return false;
+	/* It may have been executed: then never again. */
+	if (strstr(why, "before its result was known")) {
+		if (call->generation == session->generation)
+			let_go(session);
+		return false;
+	}
 	/* Another call has seen to it already. */
 	if (call->generation == session->generation) {
 		if (!is_gone && !strstr(why, "has changed since session"))

@@ -30,17 +30,27 @@ int argv_begin(struct call *call, const char *verb)
 	return r;
 }
 
+/* Where it is done: in our session, or in its stage. */
+static int name_place(const struct server *server, const struct tool *tool, struct strv *argv)
+{
+	const struct session *session = &server->session;
+
+	if (!tool)
+		return 0;
+	if (tool->flags & TOOL_SESSION && tool_has_option(tool, "session"))
+		return strv_addf(argv, "--session=%s", session->name);
+	if (session->stage && tool_has_option(tool, "stage"))
+		return strv_addf(argv, "--stage=%s", session->stage);
+	return 0;
+}
+
 int argv_finish(const struct server *server, const struct call *call, struct strv *ret)
 {
-	unsigned flags = call->tool ? call->tool->flags : 0;
-	const struct session *session = &server->session;
 	int r = 0;
 
 	for (size_t i = 0; i < call->argv.len && r == 0; i++) {
-		if (i == call->insert_at && flags & TOOL_SESSION && session->name)
-			r = strv_addf(ret, "--session=%s", session->name);
-		else if (i == call->insert_at && flags & (TOOL_STAGE | TOOL_RUNS) && session->stage)
-			r = strv_addf(ret, "--stage=%s", session->stage);
+		if (i == call->insert_at)
+			r = name_place(server, call->tool, ret);
 		if (r == 0)
 			r = strv_add(ret, call->argv.items[i]);
 	}
@@ -198,26 +208,124 @@ static int check_env(json_t *env, struct rpc_error *error)
 	return 0;
 }
 
+/* What was registered is run at once. */
+int tool_prepare_run_now(struct server *server, struct call *call)
+{
+	const char *name = text_arg(call, "name");
+	int r;
+
+	call->tool = &tools[TOOL_RUN];
+	call->has_result = call->is_command = true;
+	call->needs_session = server->setup.staged;
+	r = argv_begin(call, call->tool->verb);
+	if (r == 0)
+		r = strv_addf(&call->argv, "--result-fd=%d", WORKER_RESULT_FD);
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	return r < 0 ? r : strv_add(&call->argv, name);
+}
+
 static int prepare_exec(struct server *server, struct call *call, struct rpc_error *error)
 {
 	const char *line = text_arg(call, "command");
+	bool shell = json_is_true(json_object_get(call->args, "shell"));
 	int r = check_either(call, "command", "argv", error);
 
+	if (r == 0 && shell && !line)
+		return rpc_fail(error, RPC_INVALID_PARAMS,
+				"shell goes with command, not with argv");
 	if (r == 0)
 		r = check_env(json_object_get(call->args, "env"), error);
+	if (r == 0 && shell && !line)
+		r = rpc_fail(error, RPC_INVALID_PARAMS, "shell is for command, not for argv");
 	if (r < 0)
 		return r;
 	call->has_result = call->is_command = true;
-	r = begin(server, call, tool_verb(call->tool)->name);
+	r = begin(server, call, call->tool->verb);
 	if (r == 0)
 		r = strv_add(&call->argv, "--");
 	if (r == 0 && !line)
 		return add_texts(&call->argv, NULL, json_object_get(call->args, "argv"));
-	if (r == 0)
+	if (r == 0 && !shell)
 		r = strv_add(&call->argv, "/bin/sh");
-	if (r == 0)
+	if (r == 0 && !shell)
 		r = strv_add(&call->argv, "-c");
 	return r < 0 ? r : strv_add(&call->argv, line);
+}
+
+/* The option that file tools take for a file that must not have changed. */
+static int add_digest(const struct server *server, struct call *call)
+{
+	const char *digest = digest_of(server, text_arg(call, "path"));
+
+	return digest ? strv_addf(&call->argv, "--digest=%s", digest) : 0;
+}
+
+static int file_begin(struct server *server, struct call *call, const char *verb)
+{
+	int r = argv_begin(call, verb);
+
+	if (r == 0)
+		r = strv_addf(&call->argv, "--result-fd=%d", WORKER_RESULT_FD);
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	return r;
+}
+
+static int prepare_file(struct server *server, struct call *call)
+{
+	int r;
+
+	call->has_result = true;
+	r = begin(server, call, call->tool->verb);
+	if (r == 0 && call->tool - tools == TOOL_EDIT)
+		r = add_digest(server, call);
+	for (size_t i = 0; r == 0 && i < WORKER_TEXTS && call->tool - tools == TOOL_EDIT; i++) {
+		static const char *const names[WORKER_TEXTS] = {"old", "new"};
+
+		call->texts[i] = text_arg(call, names[i]);
+		r = strv_addf(&call->argv, "--%s-fd=%zu", names[i], WORKER_TEXT_FD + i);
+	}
+	if (r == 0)
+		r = strv_add(&call->argv, "--");
+	return r < 0 ? r : add_operands(call);
+}
+
+int tool_prepare_write(struct server *server, struct call *call)
+{
+	bool known = digest_of(server, text_arg(call, "path")) != NULL;
+	bool forced = json_is_true(json_object_get(call->args, "overwrite"));
+	int r;
+
+	call->has_result = true;
+	/* Is there something that the client has not seen? */
+	if (!known && !forced && call->step == 0) {
+		r = file_begin(server, call, "file read");
+		if (r == 0)
+			r = strv_add(&call->argv, "--limit=1");
+	} else {
+		call->step = 1;
+		call->input = text_arg(call, "content");
+		r = file_begin(server, call, call->tool->verb);
+		if (r == 0 && !forced)
+			r = add_digest(server, call);
+	}
+	if (r == 0)
+		r = strv_add(&call->argv, "--");
+	return r < 0 ? r : add_operands(call);
+}
+
+static int prepare_diff(struct server *server, struct call *call)
+{
+	int r = argv_begin(call, call->tool->verb);
+
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0 && json_is_true(json_object_get(call->args, "stat")))
+		r = strv_add(&call->argv, "--json");
+	if (r == 0)
+		r = strv_add(&call->argv, "--");
+	return r < 0 ? r : add_operands(call);
 }
 
 static int prepare_info(struct server *server, struct call *call, struct rpc_error *error)
@@ -261,6 +369,24 @@ static int prepare_register(struct server *server, struct call *call, struct rpc
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
 
+/* A stage is changed when no sandbox stands on it: ours is ended first (step 0). */
+int tool_prepare_alone(struct server *server, struct call *call)
+{
+	int r;
+
+	if (call->step > 0 || server->session.state != SESSION_READY) {
+		call->step = 1;
+		return plain(server, call);
+	}
+	r = argv_begin(call, "session rm");
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0)
+		r = strv_add(&call->argv, server->session.name);
+	call->insert_at = SIZE_MAX;
+	return r;
+}
+
 static int prepare_allow(struct server *server, struct call *call)
 {
 	int r = begin(server, call, call->tool->verb);
@@ -283,10 +409,18 @@ int tool_prepare(struct server *server, struct call *call, struct rpc_error *err
 		return prepare_run(server, call, error);
 	if (id == TOOL_EXEC)
 		return prepare_exec(server, call, error);
+	if (id == TOOL_WRITE)
+		return tool_prepare_write(server, call);
+	if (call->tool->flags & TOOL_FILES)
+		return prepare_file(server, call);
+	if (id == TOOL_DIFF)
+		return prepare_diff(server, call);
 	if (id == TOOL_SANDBOX_INFO)
 		return prepare_info(server, call, error);
 	if (id == TOOL_REGISTER_COMMAND)
 		return prepare_register(server, call, error);
+	if (id == TOOL_DISCARD || id == TOOL_APPLY)
+		return tool_prepare_alone(server, call);
 	if (id == TOOL_ALLOW)
 		return prepare_allow(server, call);
 	return plain(server, call);

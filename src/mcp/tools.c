@@ -5,6 +5,7 @@
 
 #include "api/verbs.h"
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/str.h"
 #include "config/load.h"
 
@@ -27,7 +28,8 @@ static const struct param exec_params[] = {
 	{"env", PARAM_MAP, "setenv", .help = "variables for the command"},
 	{"timeout", PARAM_TEXT, "timeout", .help = "end it after this time: 30s, 5m; the policy's own limit stays"},
 	{"background", PARAM_FLAG, "background"},
-	{"shell", PARAM_FLAG, "shell"},
+	{"shell", PARAM_FLAG, "shell",
+		.help = "go on where the last such line ended: in its folder, with its exported variables"},
 };
 static const struct param output_params[] = {
 	{"id", PARAM_TEXT, .required = true, .help = RUN_HELP},
@@ -35,7 +37,7 @@ static const struct param output_params[] = {
 };
 static const struct param read_params[] = {
 	{"path", PARAM_TEXT, .required = true, .help = PATH_HELP},
-	{"offset", PARAM_NUMBER, "offset", .max = INT64_MAX},
+	{"offset", PARAM_NUMBER, "offset", .min = 1, .max = NUMBER_MAX},
 	{"limit", PARAM_NUMBER, "limit", .min = 1, .max = NUMBER_MAX},
 };
 static const struct param write_params[] = {
@@ -54,17 +56,17 @@ static const struct param edit_params[] = {
 	{"all", PARAM_FLAG, "all", .help = "replace every occurrence"},
 };
 static const struct param grep_params[] = {
-	{"pattern", PARAM_TEXT, .required = true, .max = 65536,
+	{"pattern", PARAM_TEXT, .required = true,
 		.help = "a POSIX extended regular expression, or a plain text with fixed"},
 	{"paths", PARAM_TEXTS, .help = "files and folders to look in; the whole workspace when left out"},
 	{"fixed", PARAM_FLAG, "fixed"},
 	{"ignore_case", PARAM_FLAG, "ignore-case"},
-	{"glob", PARAM_TEXT, "glob"},
+	{"glob", PARAM_TEXTS, "glob"},
 	{"context", PARAM_NUMBER, "context", .max = 100},
 	{"max", PARAM_NUMBER, "max", .min = 1, .max = 10000},
 };
 static const struct param glob_params[] = {
-	{"pattern", PARAM_TEXT, .required = true, .max = 4096,
+	{"pattern", PARAM_TEXT, .required = true,
 		.help = "src/**/*.{c,h}, relative to the workspace"},
 	{"sort", PARAM_TEXT, "sort"},
 	{"max", PARAM_NUMBER, "max", .min = 1, .max = 10000},
@@ -148,23 +150,23 @@ const struct tool tools[TOOL_COUNT_] = {
 		TOOL_DEFAULT | TOOL_SESSION | READS, NULL, PARAMS(output_params)},
 	[TOOL_READ] = {"read", "Read a file", "file read",
 		"Read a text file, as commands in the sandbox see it.",
-		TOOL_DEFAULT | TOOL_SESSION | READS, NULL, PARAMS(read_params)},
+		TOOL_DEFAULT | TOOL_FILES | TOOL_SESSION | READS, NULL, PARAMS(read_params)},
 	[TOOL_WRITE] = {"write", "Write a file", "file write",
 		"Create a file or replace its whole content. A file that exists must have been read "
 		"before, and not have changed since.",
-		TOOL_DEFAULT | TOOL_SESSION | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL,
+		TOOL_DEFAULT | TOOL_FILES | TOOL_SESSION | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL,
 		PARAMS(write_params)},
 	[TOOL_EDIT] = {"edit", "Edit a file", "file edit",
 		"Replace an exact piece of text in a file. The file must not have changed since it "
 		"was read.",
-		TOOL_DEFAULT | TOOL_SESSION | TOOL_DESTRUCTIVE, NULL, PARAMS(edit_params)},
+		TOOL_DEFAULT | TOOL_FILES | TOOL_SESSION | TOOL_DESTRUCTIVE, NULL, PARAMS(edit_params)},
 	[TOOL_GREP] = {"grep", "Search in files", "file grep",
 		"Search the text of files by a regular expression or a plain text. What .gitignore "
 		"leaves out is left out.",
-		TOOL_DEFAULT | TOOL_SESSION | READS, NULL, PARAMS(grep_params)},
+		TOOL_DEFAULT | TOOL_FILES | TOOL_SESSION | READS, NULL, PARAMS(grep_params)},
 	[TOOL_GLOB] = {"glob", "Find files by name", "file glob",
 		"List files whose path matches a pattern with *, **, ? and {a,b}.",
-		TOOL_DEFAULT | TOOL_SESSION | READS, "paths", PARAMS(glob_params)},
+		TOOL_DEFAULT | TOOL_FILES | TOOL_SESSION | READS, "paths", PARAMS(glob_params)},
 	[TOOL_DIFF] = {"diff", "Staged changes", "diff",
 		"Show what this session has changed and what waits for the user's review, as a patch.",
 		TOOL_DEFAULT | TOOL_STAGE | READS, NULL, PARAMS(diff_params)},
@@ -200,7 +202,7 @@ const struct tool tools[TOOL_COUNT_] = {
 		TOOL_SESSION | TOOL_DESTRUCTIVE | TOOL_NO_JSON, NULL, PARAMS(signal_params)},
 	[TOOL_WAIT] = {"wait", "Wait for a run", "wait",
 		"Wait for the end of a background run, and say how it ended.",
-		TOOL_SESSION | READS, NULL, PARAMS(wait_params)},
+		TOOL_SESSION | TOOL_STATUS | READS, NULL, PARAMS(wait_params)},
 	[TOOL_DISCARD] = {"discard", "Throw staged changes away", "discard",
 		"Throw away what this session has staged.",
 		TOOL_STAGE | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL, PARAMS(discard_params)},
@@ -229,18 +231,32 @@ const struct verb *tool_verb(const struct tool *tool)
 	for (int i = 0; i < VERB_COUNT_; i++)
 		if (str_eq(verbs[i]->name, tool->verb))
 			return verbs[i];
-	return tool - tools == TOOL_EXEC ? verbs[VERB_RUN] : NULL;
+	BUG("a tool without a verb");
+}
+
+static const struct opt *find_option(const struct tool *tool, const char *name)
+{
+	struct opt_table table = tool_verb(tool)->options();
+
+	for (const struct opt *at = table.items; at < table.items + table.len; at++)
+		if (str_eq(at->name, name))
+			return at;
+	return NULL;
+}
+
+bool tool_has_option(const struct tool *tool, const char *name)
+{
+	return find_option(tool, name) != NULL;
 }
 
 const struct opt *param_option(const struct tool *tool, const struct param *param)
 {
-	const struct verb *verb = param->option ? tool_verb(tool) : NULL;
-	struct opt_table table = verb ? verb->options() : (struct opt_table){0};
+	return param->option ? find_option(tool, param->option) : NULL;
+}
 
-	for (size_t i = 0; i < table.len; i++)
-		if (str_eq(table.items[i].name, param->option))
-			return &table.items[i];
-	return NULL;
+bool param_is_offered(const struct tool *tool, const struct param *param)
+{
+	return !param->option || find_option(tool, param->option);
 }
 
 /* --- what is exposed --- */

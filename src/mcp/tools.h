@@ -42,9 +42,10 @@ enum {
 	TOOL_IDEMPOTENT = 1 << 3,
 	TOOL_SESSION = 1 << 4, /* takes -s: it works in our session */
 	TOOL_STAGE = 1 << 5,   /* takes --stage: it is about our own stage */
-	TOOL_NO_WORKSPACE = 1 << 6,
+	TOOL_FILES = 1 << 6,   /* a file tool: its result says `ok`, or why not */
 	TOOL_NO_JSON = 1 << 7, /* what it prints is no data */
 	TOOL_RUNS = 1 << 8,    /* a run: a result, and the output of a command */
+	TOOL_STATUS = 1 << 9,  /* its status is that of a command, and no failure */
 };
 
 enum tool_id {
@@ -90,6 +91,9 @@ extern const struct tool tools[TOOL_COUNT_];
 /* NULL: there is none. */
 const struct tool *tool_find(const char *name);
 const struct verb *tool_verb(const struct tool *tool);
+bool tool_has_option(const struct tool *tool, const char *name);
+/* Not, when it stands for an option that the verb does not have. */
+bool param_is_offered(const struct tool *tool, const struct param *param);
 /* The option that PARAM stands for, or NULL. */
 const struct opt *param_option(const struct tool *tool, const struct param *param);
 

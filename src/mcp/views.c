@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -24,6 +26,11 @@ static int put_error(json_t *error, struct str *out)
 	int r = str_appendf(out, "not run: %s\n", message ? message : "no reason is known");
 
 	return r < 0 || !hint ? r : str_appendf(out, "hint: %s\n", hint);
+}
+
+static int put_begun(json_t *answer, struct str *out)
+{
+	return str_appendf(out, "it runs in the background, as run %s\n", text_of(answer, "run"));
 }
 
 static int put_outcome(json_t *answer, struct str *out)
@@ -76,7 +83,9 @@ int view_run(json_t *answer, struct str *out)
 	json_t *error = json_object_get(answer, "error");
 	json_t *stage = json_object_get(answer, "stage");
 	json_t *changes = json_object_get(stage, "changes");
-	int r = json_is_object(error) ? put_error(error, out) : put_outcome(answer, out);
+	int r = json_is_object(error)                                 ? put_error(error, out)
+		: json_is_true(json_object_get(answer, "background")) ? put_begun(answer, out)
+								      : put_outcome(answer, out);
 
 	if (r == 0)
 		r = put_violations(json_object_get(answer, "violations"), out);
@@ -84,6 +93,34 @@ int view_run(json_t *answer, struct str *out)
 		r = str_appendf(out, "%" PRId64 " changed files wait for the user's review\n",
 				(int64_t)json_integer_value(changes));
 	return r;
+}
+
+/* Between marks that nobody could know before. */
+static int put_marked(const char *what, const char *data, struct str *out)
+{
+	unsigned char seed[4] = {0};
+	char mark[2 * sizeof(seed) + 1];
+	size_t len = strlen(data);
+	int r;
+
+	(void)!getrandom(seed, sizeof(seed), 0);
+	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
+	r = str_appendf(out, "--- %s, untrusted data [%s] ---\n%s", what, mark, data);
+	if (r == 0 && len > 0 && data[len - 1] != '\n')
+		r = str_append_char(out, '\n');
+	return r < 0 ? r : str_appendf(out, "--- end of %s [%s] ---\n", what, mark);
+}
+
+int view_output(const char *output, uint64_t dropped, struct str *out)
+{
+	int r = 0;
+
+	if (!*output)
+		return str_append(out, "it printed nothing\n");
+	if (dropped > 0)
+		r = str_appendf(out, "the first %" PRIu64 " bytes of its output are left out\n",
+				dropped);
+	return r < 0 ? r : put_marked("output of the command", output, out);
 }
 
 /* --- sandbox_info --- */
@@ -160,11 +197,126 @@ int view_info(json_t *data, struct str *out)
 	return r < 0 ? r : json_finish(&json);
 }
 
+/* --- files --- */
+
+static int64_t number_of(json_t *object, const char *key)
+{
+	return (int64_t)json_integer_value(json_object_get(object, key));
+}
+
+static int put_read(json_t *data, struct str *out)
+{
+	json_t *next = json_object_get(data, "next_offset");
+	int64_t first = number_of(data, "offset"), lines = number_of(data, "lines");
+	int r = str_appendf(out, "%s: lines %" PRId64 " to %" PRId64 " of %" PRId64 "\n",
+			    text_of(data, "path"), first, first + lines - (lines > 0),
+			    number_of(data, "total_lines"));
+
+	if (r == 0 && text_of(data, "text"))
+		r = put_marked("content of the file", text_of(data, "text"), out);
+	if (r == 0 && json_is_integer(next))
+		r = str_appendf(out, "there is more: go on with offset %" PRId64 "\n",
+				(int64_t)json_integer_value(next));
+	return r;
+}
+
+static int put_grep(json_t *data, struct str *out)
+{
+	_cleanup_(str_release) struct str lines = {0};
+	size_t i;
+	json_t *item;
+	int r = 0;
+
+	json_array_foreach(json_object_get(data, "matches"), i, item)
+	{
+		bool context = json_is_true(json_object_get(item, "context"));
+
+		if (r == 0)
+			r = str_appendf(&lines, "%s%c%" PRId64 "%c%s\n", text_of(item, "path"),
+					context ? '-' : ':', number_of(item, "line"),
+					context ? '-' : ':', text_of(item, "text"));
+	}
+	if (r == 0 && lines.len == 0)
+		return str_append(out, "nothing matches\n");
+	return r < 0 ? r : put_marked("lines that match", str_text(&lines), out);
+}
+
+static int put_glob(json_t *data, struct str *out)
+{
+	_cleanup_(str_release) struct str lines = {0};
+	size_t i;
+	json_t *item;
+	int r = 0;
+
+	json_array_foreach(json_object_get(data, "paths"), i, item) if (r == 0)
+		r = str_appendf(&lines, "%s\n", json_string_value(item));
+	if (r == 0 && lines.len == 0)
+		return str_append(out, "nothing matches\n");
+	return r < 0 ? r : put_marked("names of files", str_text(&lines), out);
+}
+
+static int put_changed(const struct tool *tool, json_t *data, struct str *out)
+{
+	const char *diff = text_of(data, "diff");
+	int r;
+
+	if (tool - tools == TOOL_WRITE)
+		return str_appendf(out, "%s: %s, %" PRId64 " bytes\n", text_of(data, "path"),
+				   json_is_true(json_object_get(data, "created")) ? "created"
+										  : "replaced",
+				   number_of(data, "bytes"));
+	r = str_appendf(out, "%s: replaced in %" PRId64 " place%s\n", text_of(data, "path"),
+			number_of(data, "count"), number_of(data, "count") == 1 ? "" : "s");
+	return r < 0 || !diff ? r : put_marked("what changed", diff, out);
+}
+
+int view_file(const struct tool *tool, json_t *data, struct str *out)
+{
+	int r;
+
+	switch ((int)(tool - tools)) {
+	case TOOL_READ:
+		return put_read(data, out);
+	case TOOL_GREP:
+		r = put_grep(data, out);
+		break;
+	case TOOL_GLOB:
+		r = put_glob(data, out);
+		break;
+	default:
+		return put_changed(tool, data, out);
+	}
+	if (r == 0 && json_is_true(json_object_get(data, "more")))
+		r = str_append(out, "there is more than this\n");
+	return r;
+}
+
 /* --- the rest --- */
+
+int view_patch(const char *patch, bool is_cut, struct str *out)
+{
+	int r = put_marked("staged changes", patch, out);
+
+	return r < 0 || !is_cut ? r
+				: str_append(out, "there is more: name paths, or ask for stat\n");
+}
+
+static int put_background(json_t *data, struct str *out)
+{
+	int r = str_appendf(out, "run %s has %s; go on with from %" PRId64 "\n",
+			    text_of(data, "run"),
+			    json_is_true(json_object_get(data, "ended")) ? "ended" : "not ended",
+			    number_of(data, "next"));
+	const char *output = text_of(data, "output");
+
+	return r < 0 || !output ? r : view_output(output, 0, out);
+}
 
 int view_text(const struct tool *tool, json_t *data, const char *structured, struct str *out)
 {
-	(void)tool;
-	(void)data;
+	if (tool - tools == TOOL_OUTPUT)
+		return put_background(data, out);
+	if (tool - tools == TOOL_WAIT)
+		return view_run(data, out);
 	return str_append(out, structured);
 }

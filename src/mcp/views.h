@@ -2,11 +2,19 @@
 /* views - answers of verbs as text for a model, and in the shape that tools promise. */
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct str;
 struct tool;
 
 /* All append, and return 0 or -ENOMEM. */
+/* What a command printed, without DROPPED bytes of its beginning. */
+int view_output(const char *output, uint64_t dropped, struct str *out);
+/* IS_CUT: there is more of it. */
+int view_patch(const char *patch, bool is_cut, struct str *out);
+/* What a file tool found or did. */
+int view_file(const struct tool *tool, json_t *data, struct str *out);
 /* How a run ended, what was refused and what would allow it. */
 int view_run(json_t *answer, struct str *out);
 /* sandbox_info, from `sandbox inspect` or `status`. */

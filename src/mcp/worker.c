@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,7 +18,7 @@
 #define MS 1000000ull
 
 enum {
-	FIRST_FREE_FD = WORKER_PASSED_FD + 1,
+	FIRST_FREE_FD = WORKER_TEXT_FD + WORKER_TEXTS,
 	ASK_MS = 2000,    /* for an orderly end */
 	INSIST_MS = 3000, /* before it is killed */
 	DRAIN_MAX = 1 << 20,
@@ -92,18 +93,16 @@ static int make_pipe(int *ours, int *theirs)
 	return fcntl(*ours, F_SETFL, O_NONBLOCK) < 0 ? -errno : 0;
 }
 
-static int make_input(const struct str *input, int *ret)
+static int make_file(const char *text, int *ret)
 {
+	int r = 0;
+
 	*ret = memfd_create("input", MFD_CLOEXEC);
 	if (*ret < 0)
 		return -errno;
-	if (input->len > 0) {
-		int r = fd_write_all(*ret, input->data, input->len);
-
-		if (r < 0)
-			return r;
-	}
-	return lseek(*ret, 0, SEEK_SET) < 0 ? -errno : 0;
+	if (*text)
+		r = fd_write_all(*ret, text, strlen(text));
+	return r == 0 && lseek(*ret, 0, SEEK_SET) < 0 ? -errno : r;
 }
 
 static int copy(int fd, int *ret)
@@ -120,7 +119,10 @@ static int ends_open(struct ends *ends, const struct work *work)
 		r = work->is_command ? copy(ends->fds[1], &ends->fds[2])
 				     : make_pipe(&ends->ours[2], &ends->fds[2]);
 	if (r == 0 && work->input)
-		r = make_input(work->input, &ends->fds[0]);
+		r = make_file(work->input, &ends->fds[0]);
+	for (size_t i = 0; r == 0 && i < WORKER_TEXTS; i++)
+		if (work->texts[i])
+			r = make_file(work->texts[i], &ends->fds[WORKER_TEXT_FD + i]);
 	if (r == 0 && work->passed >= 0)
 		r = copy(work->passed, &ends->fds[WORKER_PASSED_FD]);
 	if (r == 0 && work->has_result) {
@@ -156,7 +158,7 @@ static int spawn(const struct ends *ends, const char *program, const char *workd
 int worker_start(struct worker *worker, const char *program, const char *workdir,
 		 const struct work *work)
 {
-	_cleanup_(ends_release) struct ends ends = {{-1, -1, -1}, {-1, -1, -1, -1, -1}};
+	_cleanup_(ends_release) struct ends ends = {{-1, -1, -1}, {-1, -1, -1, -1, -1, -1, -1}};
 	pid_t pid = 0;
 	int r = ends_open(&ends, work);
 

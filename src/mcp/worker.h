@@ -17,18 +17,21 @@
 enum {
 	WORKER_RESULT_FD = 3, /* in the worker */
 	WORKER_PASSED_FD = 4,
+	WORKER_TEXT_FD = 5, /* and the next one */
+	WORKER_TEXTS = 2,
 	WORKER_FDS = 4,               /* that it is waited on by, at most */
 	WORKER_OUTPUT_MAX = 32 << 10, /* of a command's output: the end */
-	WORKER_DATA_MAX = 4 << 20,    /* of what a verb prints */
+	WORKER_DATA_MAX = 8 << 20,    /* of what a verb prints */
 };
 
 /* What to start; borrowed. */
 struct work {
-	const struct strv *argv; /* after "pale" */
-	const struct str *input; /* its standard input; NULL: none */
-	bool has_result;         /* descriptor 3 takes it */
-	bool is_command;         /* both streams are a command's output: one tail */
-	int passed;              /* becomes descriptor 4; -1: none */
+	const struct strv *argv;         /* after "pale" */
+	const char *input;               /* its standard input; NULL: none */
+	bool has_result;                 /* descriptor 3 takes it */
+	bool is_command;                 /* both streams are a command's output: one tail */
+	int passed;                      /* becomes descriptor 4; -1: none */
+	const char *texts[WORKER_TEXTS]; /* become files 5 and 6; NULL: none */
 };
 
 struct worker {

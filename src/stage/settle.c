@@ -327,6 +327,15 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
+static int remove_file(const struct settler *s, const struct txn_item *item, int parent,
+		       const char *name, const struct node *node, const char *key)
+{
+	/* An undo that failed had given it back, and the base has it again. */
+	if (txn_is_shared(s->txn, item) && node->nlink > 1)
+		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
+	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
+}
+
 static int remove_one(struct settler *s, size_t i)
 {
 	const struct txn_item *item = &s->txn->items[i];
@@ -357,10 +366,7 @@ static int remove_one(struct settler *s, size_t i)
 	if (node.type == NODE_DIR)
 		return remove_dir(s, parent, name, &node, key,
 				  s->txn->is_discard && upper_is_too_deep(item->path));
-	/* An undo that failed had given it back, and the base has it again. */
-	if (txn_is_shared(s->txn, item) && node.nlink > 1)
-		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
-	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
+	return remove_file(s, item, parent, name, &node, key);
 }
 
 static bool has_same_parent(const char *a, const char *b)

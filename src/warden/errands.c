@@ -7,11 +7,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +22,7 @@
 #include "warden/holder.h"
 #include "warden/kin.h"
 #include "warden/launch.h"
+#include "warden/parcel.h"
 #include "warden/protocol.h"
 #include "warden/warden.h"
 
@@ -33,7 +31,6 @@ enum {
 	ORDERS_MAX = 16,   /* in one turn */
 	LOOK_MS = 2,       /* between two looks for kin that is to end */
 	KIN_END_MS = 2000, /* what is left then belongs to the sandbox */
-	POINTERS_OWN = 512,
 };
 
 struct running {
@@ -163,86 +160,6 @@ static bool end_kin(const struct warden *w)
 
 /* -- How it begins -------------------------------------------------------- */
 
-struct parcel {
-	struct errand_order order;
-	char text[ERRAND_INLINE_MAX];
-	size_t text_len;
-	int fds[ERRAND_FDS_MAX];
-	size_t fds_len;
-};
-
-/* The words, and room for pointers to them, wherever they are. */
-struct words {
-	struct errand_words at;
-	char *file;
-	size_t file_size;
-	char **pointers;
-	size_t pointers_size; /* 0: our own */
-};
-
-static void words_release(struct words *words)
-{
-	if (words->file)
-		munmap(words->file, words->file_size);
-	if (words->pointers_size)
-		munmap(words->pointers, words->pointers_size);
-}
-
-static int map_file(struct words *words, int fd, size_t size)
-{
-	struct stat st;
-
-	if (size > ERRAND_SIZE_MAX || fstat(fd, &st) < 0 || (size_t)st.st_size != size)
-		return -EBADMSG;
-	words->file = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (words->file == MAP_FAILED) {
-		words->file = NULL;
-		return -ENOMEM;
-	}
-	words->file_size = size;
-	return 0;
-}
-
-static int find_room(struct words *words, size_t count)
-{
-	static char *own[POINTERS_OWN];
-	size_t size = count * sizeof(char *);
-
-	words->pointers = own;
-	if (count <= POINTERS_OWN)
-		return 0;
-	words->pointers = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			       0);
-	if (words->pointers == MAP_FAILED)
-		return -ENOMEM;
-	words->pointers_size = size;
-	return 0;
-}
-
-static int open_parcel(struct parcel *p, struct words *ret, struct err *err)
-{
-	struct words words = {0};
-	bool apart = p->order.order.value & ERRAND_APART;
-	/* No word is shorter than its NUL. */
-	int r = errand_pointers(&p->order) > (size_t)p->order.size + 2 ? -EBADMSG : 0;
-
-	if (r == 0 && p->fds_len != errand_fds(&p->order))
-		r = -EBADMSG;
-	if (r == 0 && apart)
-		r = map_file(&words, p->fds[0], p->order.size);
-	if (r == 0)
-		r = find_room(&words, errand_pointers(&p->order));
-	if (r == 0)
-		r = errand_unpack(&p->order, apart ? words.file : p->text,
-				  apart ? words.file_size : p->text_len, words.pointers, &words.at);
-	if (r < 0) {
-		words_release(&words);
-		return err_set(err, ERR_SYSTEM, r, "the command did not arrive as it was sent");
-	}
-	*ret = words;
-	return 0;
-}
-
 /* Which descriptor is what, as errand_pack() has it. */
 static void sort_fds(const struct parcel *p, struct launch *command)
 {
@@ -255,12 +172,12 @@ static void sort_fds(const struct parcel *p, struct launch *command)
 
 static int start(const struct warden *w, struct parcel *p, struct running *e, struct err *err)
 {
-	struct words words = {0};
+	struct parcel_words words = {0};
 	struct launch command = {.is_errand = true,
 				 .id = p->order.order.id,
 				 .terminal = -1,
 				 .is_tool = p->order.order.value & ERRAND_TOOL};
-	int r = open_parcel(p, &words, err);
+	int r = parcel_open(p, &words, err);
 
 	if (r < 0)
 		return r;
@@ -278,7 +195,7 @@ static int start(const struct warden *w, struct parcel *p, struct running *e, st
 		r = e->leader = launch_command(w->job, &command, err);
 	}
 	e->child = r;
-	words_release(&words);
+	parcel_words_release(&words);
 	return r < 0 ? r : 0;
 }
 
@@ -332,43 +249,12 @@ static void obey(struct warden *w, const struct warden_order *order)
 	(void)kin_signal(e->leader, e->child, SIGCONT);
 }
 
-/* 0, -EAGAIN, or -EPIPE: nobody is there any more. */
-static int receive(int channel, struct parcel *p)
-{
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int) * ERRAND_FDS_MAX)];
-	} control;
-	struct iovec iov[2] = {{&p->order, sizeof(p->order)}, {p->text, sizeof(p->text)}};
-	struct msghdr msg = {.msg_iov = iov,
-			     .msg_iovlen = 2,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	struct cmsghdr *cmsg;
-	ssize_t n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-
-	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;
-	if (n == 0)
-		return -EPIPE;
-	p->fds_len = 0;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
-		p->fds_len = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(p->fds, CMSG_DATA(cmsg), sizeof(int) * p->fds_len);
-	}
-	p->text_len = (size_t)n > sizeof(p->order) ? (size_t)n - sizeof(p->order) : 0;
-	if ((size_t)n == sizeof(p->order.order) && p->order.order.kind != WARDEN_ERRAND)
-		return 0;
-	return (size_t)n >= sizeof(p->order) && p->order.order.kind == WARDEN_ERRAND ? 0 : -EPIPE;
-}
-
 static void take_orders(struct warden *w)
 {
 	static struct parcel parcel;
 
 	for (int i = 0; i < ORDERS_MAX; i++) {
-		int r = receive(w->job->channel, &parcel);
+		int r = parcel_receive(w->job->channel, &parcel);
 
 		if (r == -EAGAIN)
 			return;

@@ -78,10 +78,10 @@ static void look_at(struct search *s, int proc, const char *name)
 	if (!read_stat(proc, name, &state, ids) || state == 'Z' || state == 'X')
 		return;
 	is_kin = pid == s->leader || ids[1] == s->leader || ids[2] == s->session;
-	if (is_kin)
-		meet(s, pid);
 	if (s->len < KNOWN_MAX)
 		s->known[s->len++] = (struct relative){pid, (pid_t)ids[0], is_kin};
+	else if (is_kin)
+		meet(s, pid);
 }
 
 static bool has_kin_parent(const struct search *s, const struct relative *r)
@@ -93,7 +93,7 @@ static bool has_kin_parent(const struct search *s, const struct relative *r)
 }
 
 /* Children of kin are, and theirs. */
-static void meet_descendants(struct search *s)
+static void find_descendants(struct search *s)
 {
 	bool more = true;
 
@@ -103,7 +103,6 @@ static void meet_descendants(struct search *s)
 			if (s->known[i].is_kin || !has_kin_parent(s, &s->known[i]))
 				continue;
 			s->known[i].is_kin = more = true;
-			meet(s, s->known[i].pid);
 		}
 	}
 }
@@ -118,8 +117,6 @@ int kin_signal(pid_t leader, pid_t session, int sig)
 
 	if (proc < 0)
 		return -errno;
-	/* At once, so that none of it escapes by making the next one. */
-	(void)kill(-leader, sig);
 	while ((n = sys_getdents(proc, buf, sizeof(buf))) > 0) {
 		for (int at = 0; at < n;) {
 			const struct sys_dirent *entry = (const void *)(buf + at);
@@ -129,6 +126,12 @@ int kin_signal(pid_t leader, pid_t session, int sig)
 			at += entry->len;
 		}
 	}
-	meet_descendants(&s);
+	/* All of them are known before the first one ends: orphans are nobody's kin. Then the
+	 * group at once, so that none of it escapes by making the next one. */
+	find_descendants(&s);
+	(void)kill(-leader, sig);
+	for (size_t i = 0; i < s.len; i++)
+		if (known[i].is_kin)
+			meet(&s, known[i].pid);
 	return n < 0 ? n : s.count;
 }

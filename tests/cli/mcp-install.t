@@ -3,6 +3,7 @@
 """pale mcp install: the entry of each client, and everything else in its files left alone."""
 import json
 import os
+import shutil
 import stat
 import sys
 import tomllib
@@ -239,6 +240,18 @@ def links():
         ok(r.status == 1 and "no regular file" in r.err, "a fifo is refused, and not waited for", r)
 
 
+def own_copy():
+    """What a client starts outside must be out of reach of what runs inside."""
+    with Box() as box:
+        copy = os.path.join(box.ws, "bin")
+        os.mkdir(copy)
+        for name in (PALE, os.path.join(os.path.dirname(PALE), "pale-verbs")):
+            shutil.copy(name, copy)
+        r = box.pale("mcp", "install", "--client", "cursor", program=os.path.join(copy, "pale"))
+        ok(r.status == 1 and "lies in the workspace" in r.err and not box.exists(".cursor"),
+           "a pale of the workspace's own is not installed", r)
+
+
 def elsewhere():
     with Box() as box:
         env = dict(box.env, CODEX_HOME=os.path.join(box.top, "ch"), CLAUDE_CONFIG_DIR=os.path.join(box.top, "cc"))
@@ -266,5 +279,6 @@ others_stay()
 comments()
 broken()
 links()
+own_copy()
 elsewhere()
 done()

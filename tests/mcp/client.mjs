@@ -88,6 +88,9 @@ async function tools() {
 	ok(!r.isError && text(r).includes('a b|$HOME|--x|'), 'exec: a list, and no shell', r);
 	r = await call(client, 'exec', { command: 'echo $WORD; pwd', env: { WORD: 'hello' }, cwd: 'sub' });
 	ok(!r.isError && /hello/.test(text(r)) && /\/sub/.test(text(r)), 'exec: env and cwd', r);
+	await call(client, 'exec', { command: 'cd sub; export WORD=kept', shell: true });
+	r = await call(client, 'exec', { command: 'echo "$PWD $WORD"', shell: true });
+	ok(/\/sub kept/.test(text(r)), 'exec: a shell that goes on', r);
 	r = await call(client, 'exec', { command: 'sleep 60', timeout: '300ms' });
 	ok(r.structuredContent?.outcome === 'timeout', 'exec: timeout', r);
 	r = await call(client, 'exec', { command: 'cat ~/.ssh/id_rsa; cat /etc/shadow; echo x >/etc/new' });
@@ -131,7 +134,7 @@ async function tools() {
 		r = await call(client, name, args).catch((error) => ({ isError: true, error: String(error) }));
 		ok(r.isError, `${name} ${JSON.stringify(args)}: an error that the model sees`, r);
 	}
-	for (const [name, args] of [['exec', {}], ['exec', { command: 1 }], ['exec', { commnd: 'x' }], ['apply', {}]]) {
+	for (const [name, args] of [['exec', {}], ['exec', { command: 1 }], ['exec', { line: 'x' }], ['apply', {}]]) {
 		r = await call(client, name, args).then((result) => result, (error) => error);
 		ok(r instanceof Error || r.isError, `${name} ${JSON.stringify(args)}: refused`, r);
 	}

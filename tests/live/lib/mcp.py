@@ -14,11 +14,18 @@ VERSIONS = ('2024-11-05', '2025-03-26', '2025-06-18', NEWEST)
 class Client:
     """A server as its child. What it says is read by a thread, unless READS is False."""
 
+    living = []
+
     def __init__(self, p, *options, ws=None, env=None, begin=NEWEST, reads=True):
+        for other in Client.living:  # of a case that failed
+            if other.proc.poll() is None:
+                other.proc.kill()
+                other.proc.wait()
         self.p = p
         self.proc = p.start(p.pale_path, 'mcp', *options, cwd=ws or p.ws, env=env,
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, start_new_session=True)
+        Client.living = [self]
         self.lines = queue.Queue()   # every line as it came
         self.others = []             # messages that answer nothing
         self.answers = {}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file-results - the answers of file tools.
+ *
+ * What a file held when it was read or written is remembered, so that a later write or
+ * edit is refused if somebody else has changed it since.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "mcp/impl.h"
+#include "mcp/views.h"
+
+static const char *text_of(json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+/* Why it was not done. */
+static int put_refusal(const struct server *server, json_t *answer, struct str *result)
+{
+	_cleanup_(str_release) struct str text = {0};
+	json_t *error = json_object_get(answer, "error");
+	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
+	int r = str_append(&text, message ? message : "pale ended before it could answer");
+
+	if (r == 0 && hint)
+		r = str_appendf(&text, "\nhint: %s", hint);
+	return r < 0 ? r : result_put(server, result, text.data, NULL, true);
+}
+
+/* Nothing found is an answer as well. */
+static bool is_done(const struct call *call, json_t *answer)
+{
+	bool searches = call->tool - tools == TOOL_GREP || call->tool - tools == TOOL_GLOB;
+
+	return json_is_true(json_object_get(answer, "ok")) ||
+	       (searches && str_eq(text_of(json_object_get(answer, "error"), "code"), "no_match"));
+}
+
+static int put_done(const struct server *server, const struct call *call, json_t *answer,
+		    struct str *result)
+{
+	static const char *const left_out[] = {"tool",        "error",  "outcome",
+					       "duration_ms", "events", "violations_dropped"};
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(freep) char *dump = NULL;
+	int r = view_file(call->tool, answer, &text);
+
+	for (size_t i = 0; i < array_len(left_out); i++)
+		json_object_del(answer, left_out[i]);
+	if (json_is_null(json_object_get(answer, "stage")))
+		json_object_del(answer, "stage");
+	dump = json_dumps(answer, JSON_COMPACT);
+	if (r < 0 || !dump)
+		return -ENOMEM;
+	if (server->session.notice)
+		r = str_appendf(&text, "note: %s\n", server->session.notice);
+	return r < 0 ? r : result_put(server, result, str_text(&text), dump, false);
+}
+
+/* write, step 0: it has looked. True: it may write now. */
+static int look(const struct server *server, json_t *answer, struct str *result)
+{
+	const char *code = text_of(json_object_get(answer, "error"), "code");
+
+	if (str_eq(code, "not_found"))
+		return 1;
+	/* Something is there. */
+	if (json_is_true(json_object_get(answer, "ok")) || str_eq(code, "binary") ||
+	    str_eq(code, "too_large"))
+		return result_put(server, result,
+				  "the file exists, and you have not read it: read it first, use "
+				  "edit, or set overwrite",
+				  NULL, true);
+	return put_refusal(server, answer, result);
+}
+
+static int put_answer(struct server *server, struct call *call, json_t *answer, struct str *result)
+{
+	const char *digest = text_of(answer, "digest");
+	bool done = is_done(call, answer);
+
+	if (call->tool - tools == TOOL_WRITE && call->step == 0) {
+		int r = look(server, answer, result);
+
+		if (r <= 0)
+			return r;
+		call->step = 1;
+		r = tool_prepare_write(server, call);
+		return r < 0 ? r : 1;
+	}
+	if (done && digest && text_of(answer, "path"))
+		digest_keep(server, text_of(call->args, "path"), digest);
+	return done ? put_done(server, call, answer, result) : put_refusal(server, answer, result);
+}
+
+bool file_finish(struct server *server, struct call *call)
+{
+	_cleanup_(str_release) struct str result = {0};
+	const struct str *text = &call->worker.answer;
+	const char *message;
+	struct rpc_error error;
+	json_t *answer = NULL;
+	int r;
+
+	if (rpc_parse(str_text(text), text->len, &answer, &error) < 0)
+		answer = NULL;
+	message = text_of(json_object_get(answer, "error"), "message");
+	if (message && session_replace(server, call, message)) {
+		json_decref(answer);
+		return true;
+	}
+	r = put_answer(server, call, answer, &result);
+	json_decref(answer);
+	if (r < 0) {
+		server->error = r;
+	} else if (r == 0) {
+		server_answer(server, &call->reply, &result);
+		free(take_ptr(server->session.notice));
+		if (!(call->tool->flags & TOOL_READ_ONLY))
+			resources_after_run(server);
+	}
+	return r > 0;
+}
