@@ -70,7 +70,7 @@ static wait_fn *copy_code(void)
 
 	if (page == MAP_FAILED)
 		return NULL;
-	memcpy(page, lean_code, (size_t)(lean_code_end - lean_code));
+	memcpy(page, lean_code, (uintptr_t)lean_code_end - (uintptr_t)lean_code);
 	if (mprotect(page, PAGE, PROT_READ | PROT_EXEC) == 0)
 		return (wait_fn *)page;
 	munmap(page, PAGE);
