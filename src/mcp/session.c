@@ -87,6 +87,7 @@ static bool started(struct server *server, struct call *call)
 		return false;
 	}
 	session->tries = 0;
+	server_log(server, 6, "the sandbox %s was started", session->name);
 	stage = json_string_value(json_object_get(data, "stage"));
 	free(session->stage);
 	session->stage = stage ? strdup(stage) : NULL;

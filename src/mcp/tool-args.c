@@ -31,13 +31,15 @@ int argv_begin(struct call *call, const char *verb)
 }
 
 /* Where it is done: in our session, or in its stage. */
-static int name_place(const struct server *server, const struct tool *tool, struct strv *argv)
+static int name_place(const struct server *server, const struct call *call, struct strv *argv)
 {
 	const struct session *session = &server->session;
+	const struct tool *tool = call->tool;
 
 	if (!tool)
 		return 0;
-	if (tool->flags & TOOL_SESSION && tool_has_option(tool, "session"))
+	if (tool->flags & TOOL_SESSION ||
+	    (call->needs_session && call->has_result && tool - tools == TOOL_SANDBOX_INFO))
 		return strv_addf(argv, "--session=%s", session->name);
 	if (session->stage && tool_has_option(tool, "stage"))
 		return strv_addf(argv, "--stage=%s", session->stage);
@@ -50,7 +52,7 @@ int argv_finish(const struct server *server, const struct call *call, struct str
 
 	for (size_t i = 0; i < call->argv.len && r == 0; i++) {
 		if (i == call->insert_at)
-			r = name_place(server, call->tool, ret);
+			r = name_place(server, call, ret);
 		if (r == 0)
 			r = strv_add(ret, call->argv.items[i]);
 	}
@@ -328,11 +330,28 @@ static int prepare_diff(struct server *server, struct call *call)
 	return r < 0 ? r : add_operands(call);
 }
 
+/* Of what was asked for on our own command line only a command in the session can tell. */
+static int ask_session(struct server *server, struct call *call)
+{
+	int r = argv_begin(call, "exec");
+
+	call->has_result = call->needs_session = true;
+	if (r == 0)
+		r = strv_addf(&call->argv, "--result-fd=%d", WORKER_RESULT_FD);
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0)
+		r = strv_add(&call->argv, "--");
+	return r < 0 ? r : strv_add(&call->argv, "true");
+}
+
 static int prepare_info(struct server *server, struct call *call, struct rpc_error *error)
 {
 	const char *name = text_arg(call, "command");
 	int r = check_name(call, "command", error);
 
+	if (r == 0 && !name && server->setup.session->len > 0)
+		return ask_session(server, call);
 	if (r == 0)
 		r = begin(server, call, name ? call->tool->verb : "status");
 	return r < 0 || !name ? r : strv_add(&call->argv, name);

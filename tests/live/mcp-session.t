@@ -112,6 +112,10 @@ def case_limits(p):
     ok(failed(a) and 'timeout' in text(a) and 'ran\n' not in text(a), p, 'not raised', a)
     a = c.call('exec', command='echo ran')
     ok('ran\n' in text(a), p, 'and need not be given', a)
+    s = structured(c.call('sandbox_info'))
+    ok(s.get('spec', {}).get('timeout') == '3s' and 'timeout' in s['active'], p, 'sandbox_info knows of it', s)
+    s = structured(c.call('sandbox_status'))['connection']
+    ok(s['session'].startswith('mcp-') and s['options'] == ['--timeout=3s'] and not s['staged'], p, 'and sandbox_status', s)
     c.close()
 
 

@@ -263,6 +263,19 @@ def case_concurrent(p):
     c.close()
 
 
+def case_flood(p):
+    c = Client(p)
+    c.call('exec', argv=['true'])
+    ids = [c.ask_call('exec', command='sleep 100') for _ in range(1200)]
+    ok(c.is_there(), p, '1200 calls that take long: ping is answered')
+    refused = [i for i in ids if i in c.answers]
+    ok(1200 - 64 - 1024 <= len(refused) <= 1200 - 1024 and all(code(c.answers[i]) == -32000 for i in refused), p,
+       f'{len(refused)} were refused, the others run or wait')
+    ok(wait_for(lambda: len(c.children()) == 64), p, f'{len(c.children())} at once')
+    status, seconds = c.close()
+    ok(status == 0 and seconds < 8, p, f'and all end with the connection, after {seconds:.1f} s', status)
+
+
 def case_cancel(p):
     c = Client(p)
     m = mark()
@@ -562,6 +575,8 @@ def case_ten_thousand(p):
             ('apply', {}, lambda a, i: a['result']['isError']),
             (None, {}, lambda a, i: a['result'] == {}),
             ('frobnicate', {}, lambda a, i: code(a) == -32602),
+            ('read', {'path': 'pale.toml'}, lambda a, i: 'echo hello' in structured(a)['text']),
+            ('glob', {'pattern': '*.toml'}, lambda a, i: structured(a)['paths'] == ['pale.toml']),
         )
         for i in range(n + at_once):
             if i < n:
@@ -590,6 +605,6 @@ def case_ten_thousand(p):
 
 
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
-     case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_slow_reader,
+     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_slow_reader,
      case_untrusted, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
      case_ten_thousand, uids=(1000,))
