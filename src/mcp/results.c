@@ -291,12 +291,6 @@ static bool runs_now(const struct call *call)
 	       json_is_true(json_object_get(call->args, "run_now"));
 }
 
-static bool ends_session(const struct call *call)
-{
-	return call->step == 0 &&
-	       (call->tool - tools == TOOL_DISCARD || call->tool - tools == TOOL_APPLY);
-}
-
 static bool is_patch(const struct call *call)
 {
 	return call->tool - tools == TOOL_DIFF &&
@@ -321,10 +315,11 @@ static bool finish_data(struct server *server, struct call *call)
 
 	if (failed && session_replace(server, call, str_text(&worker->output.kept)))
 		return true;
-	if (!failed && ends_session(call)) {
+	if (!failed && call->tool->flags & TOOL_ALONE && call->step == 0) {
 		session_was_ended(server);
 		call->step = 1;
-		server->error = tool_prepare_alone(server, call);
+		if (tool_prepare(server, call, &error) < 0)
+			server->error = -ENOMEM;
 		return true;
 	}
 	if (!failed && runs_now(call)) {

@@ -157,7 +157,7 @@ void session_was_ended(struct server *server)
 
 	let_go(session);
 	free(session->notice);
-	session->notice = strdup("the sandbox was ended, since a stage is changed without one; "
+	session->notice = strdup("the sandbox was ended, since this is changed without one; "
 				 "what ran in it is gone");
 }
 

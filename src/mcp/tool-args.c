@@ -388,24 +388,6 @@ static int prepare_register(struct server *server, struct call *call, struct rpc
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
 
-/* A stage is changed when no sandbox stands on it: ours is ended first (step 0). */
-int tool_prepare_alone(struct server *server, struct call *call)
-{
-	int r;
-
-	if (call->step > 0 || server->session.state != SESSION_READY) {
-		call->step = 1;
-		return plain(server, call);
-	}
-	r = argv_begin(call, "session rm");
-	if (r == 0)
-		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
-	if (r == 0)
-		r = strv_add(&call->argv, server->session.name);
-	call->insert_at = SIZE_MAX;
-	return r;
-}
-
 static int prepare_allow(struct server *server, struct call *call)
 {
 	int r = begin(server, call, call->tool->verb);
@@ -419,7 +401,7 @@ static int prepare_allow(struct server *server, struct call *call)
 	return r < 0 ? r : add_operands(call);
 }
 
-int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
+static int prepare(struct server *server, struct call *call, struct rpc_error *error)
 {
 	enum tool_id id = (enum tool_id)(call->tool - tools);
 
@@ -438,9 +420,32 @@ int tool_prepare(struct server *server, struct call *call, struct rpc_error *err
 		return prepare_info(server, call, error);
 	if (id == TOOL_REGISTER_COMMAND)
 		return prepare_register(server, call, error);
-	if (id == TOOL_DISCARD || id == TOOL_APPLY)
-		return tool_prepare_alone(server, call);
 	if (id == TOOL_ALLOW)
 		return prepare_allow(server, call);
 	return plain(server, call);
+}
+
+static int end_session(const struct server *server, struct call *call)
+{
+	int r = argv_begin(call, "session rm");
+
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0)
+		r = strv_add(&call->argv, server->session.name);
+	call->insert_at = SIZE_MAX;
+	return r;
+}
+
+int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
+{
+	int r = prepare(server, call, error);
+
+	if (r < 0 || !(call->tool->flags & TOOL_ALONE))
+		return r;
+	/* Whatever is wrong with the arguments is known by now. */
+	if (call->step == 0 && server->session.state == SESSION_READY)
+		return end_session(server, call);
+	call->step = 1;
+	return 0;
 }

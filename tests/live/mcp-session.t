@@ -262,9 +262,14 @@ def case_no_session(p):
 def case_register(p):
     b = Box(p, '[mcp]\nexpose = ["register_command", "unregister_command"]\n')
     c = b.client()
+    b.toml.unlink()
+    c.call('exec', argv=['true'])
+    a = c.call('register_command', name='first', cmd='echo first')
+    ok(not failed(a) and not time.sleep(0.3) and 'first' in b.toml.read_text(), p, 'the first command of all', a)
+    ok(structured(c.call('run', name='first')).get('output') == 'first\n', p, 'runs')
     a = c.call('register_command', name='hi', cmd='echo hi there', description='says hi', timeout='20s', run_now=True)
     ok(structured(a).get('output') == 'hi there\n', p, 'register a command, and run it', a)
-    ok('timeout = "20s"' in b.toml.read_text() and 'commands.ok' in b.toml.read_text(), p, 'it is in the file', b.toml.read_text())
+    ok('timeout = "20s"' in b.toml.read_text() and 'commands.first' in b.toml.read_text(), p, 'it is in the file', b.toml.read_text())
     a = c.call('register_command', name='two', argv=['echo', '-n', 'a b'],
                sandbox={'filesystem': 'readonly', 'paths_hidden': ['secret']})
     ok(not failed(a), p, 'one with a table', a)
