@@ -281,7 +281,7 @@ def case_register(p):
     ok(failed(a) and 'trust' in text(a) and 'ran\n' not in text(a), p, 'more than is trusted does not run', a)
     ok(not failed(c.call('unregister_command', name='evil')), p, 'unregister')
     for name, args in (('neither cmd nor argv', {'name': 'x'}), ('a bad name', {'name': '-x', 'cmd': 'y'}),
-                       ('an unknown key', {'name': 'x', 'cmd': 'y', 'sandbox': {'netwrok': 'none'}}),
+                       ('an unknown key', {'name': 'x', 'cmd': 'y', 'sandbox': {'netz': 'none'}}),
                        ('TOML as a name', {'name': 'x', 'cmd': 'y', 'sandbox': '{ network = "unrestricted" }'}),
                        ('an option as a line', {'name': 'x', 'cmd': '--force'})):
         ok(code(c.call('register_command', **args)) == -32602, p, f'{name}: refused')

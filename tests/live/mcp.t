@@ -371,6 +371,23 @@ def case_signals(p):
         (p.ws / 'began').unlink()
 
 
+def case_ignored_signals(p):
+    """A parent that ignores what it can."""
+    def ignore():
+        for sig in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            signal.signal(sig, signal.SIG_IGN)
+
+    c = Client(p, preexec_fn=ignore)
+    a = c.call('exec', command='echo BOOTED; exit 3', seconds=10)
+    ok(structured(a).get('exit_code') == 3, p, 'children are waited for', a)
+    a = c.call('commands', seconds=10)
+    ok(a and not a['result']['isError'], p, 'other verbs too', a)
+    a = c.call('exec', command='yes | head -n 1', seconds=10)
+    ok(structured(a).get('outcome') == 'ok', p, 'and a command has its own signals', a)
+    c.proc.send_signal(signal.SIGTERM)
+    ok(wait_for(lambda: c.proc.poll() is not None), p, 'SIGTERM ends it all the same')
+
+
 def case_slow_reader(p):
     """Somebody who asks and asks and never reads."""
     c = Client(p, reads=False)
@@ -605,6 +622,6 @@ def case_ten_thousand(p):
 
 
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
-     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_slow_reader,
+     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader,
      case_untrusted, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
      case_ten_thousand, uids=(1000,))
