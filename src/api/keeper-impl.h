@@ -71,7 +71,7 @@ struct client {
 
 struct keeper {
 	struct run *run;
-	struct site site;
+	const struct site *site; /* the run's: another plan may have brought another one */
 	struct session_place place;
 	struct fingerprint fingerprint;
 	struct strv shown; /* where a command may begin */
