@@ -329,6 +329,7 @@ static int run(struct loop_state *state, const char *program, struct err *err)
 	r = serve_client(state);
 	if (r == 0)
 		wind_up(state);
+	server_clean(state->server);
 	return r < 0 ? err_sys(err, r, "mcp") : 0;
 }
 
