@@ -172,30 +172,38 @@ static void refuse(int sock, const char *why)
 		(void)session_send(sock, SESSION_ERROR, 0, &body, NULL, 0, MSG_DONTWAIT);
 }
 
-static void on_listener(void *data, short revents)
+void keeper_adopt(struct keeper *k, int sock)
 {
-	struct keeper *k = data;
-	_cleanup_(fd_closep) int sock = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
-	struct client *client;
+	struct client *client = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*client))
+								  : NULL;
 
-	(void)revents;
-	if (sock < 0)
-		return;
-	if (!is_user(sock)) {
-		refuse(sock, "this session belongs to another user");
-		return;
-	}
-	client = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
 	if (!client || loop_add(&k->loop, sock, POLLIN, on_client, client) < 0) {
 		free(client);
 		refuse(sock, "too many ask this session at once");
+		fd_close(sock);
 		return;
 	}
-	*client = (struct client){.keeper = k, .next = k->clients, .sock = take_fd(sock)};
+	*client = (struct client){.keeper = k, .next = k->clients, .sock = sock};
 	k->clients = client;
 	k->n_clients++;
 	/* As a rule its request is there already. */
 	on_client(client, POLLIN);
+}
+
+static void on_listener(void *data, short revents)
+{
+	struct keeper *k = data;
+	int sock = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
+
+	(void)revents;
+	if (sock < 0)
+		return;
+	if (is_user(sock)) {
+		keeper_adopt(k, sock);
+		return;
+	}
+	refuse(sock, "this session belongs to another user");
+	fd_close(sock);
 }
 
 int keeper_listen(struct keeper *k, struct err *err)

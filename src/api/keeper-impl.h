@@ -92,6 +92,7 @@ struct keeper {
 
 /* keeper-clients.c */
 int keeper_listen(struct keeper *k, struct err *err);
+void keeper_adopt(struct keeper *k, int sock); /* a client's, who may ask; owned from here on */
 void keeper_hang_up(struct client *client);
 void keeper_hang_up_all(struct keeper *k);
 /* Sends never wait: who does not take an answer is let go. */
