@@ -71,6 +71,12 @@ static int add_roots(const struct strv *paths, struct strv *words)
 	return r;
 }
 
+/* And not merely a folder with such names in it, which is there and must stay. */
+static bool is_protected(const struct guarded *guard)
+{
+	return guard->dst || guard->link || guard->id.ino == 0;
+}
+
 static int add_places(const struct run *run, struct strv *words)
 {
 	const struct spec *spec = &run->resolved.spec;
@@ -85,8 +91,9 @@ static int add_places(const struct run *run, struct strv *words)
 	if (r == 0)
 		r = add_roots(&spec->paths_writable, words);
 	for (size_t i = 0; i < run->plan->guards_len && r == 0; i++)
-		r = strv_addf(words, "guard=%s/%s", run->plan->guards[i].dir,
-			      run->plan->guards[i].name);
+		if (is_protected(&run->plan->guards[i]))
+			r = strv_addf(words, "guard=%s/%s", run->plan->guards[i].dir,
+				      run->plan->guards[i].name);
 	return r;
 }
 

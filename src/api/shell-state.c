@@ -164,7 +164,8 @@ int shell_notes_parse(const char *notes, size_t len, struct shell_state *state)
 	if (!copy)
 		return -ENOMEM;
 	shell_state_release(state);
-	*state = (struct shell_state){copy, env};
+	state->cwd = copy;
+	state->env = env;
 	env = (struct strv){0};
 	return 0;
 }

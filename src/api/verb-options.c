@@ -107,7 +107,8 @@ struct opt_table options_commands_register(void)
 {
 	static const struct opt items[] = {
 		{"sandbox", 0, "PRESET",
-		 "the preset that it runs under; [sandbox] preset if left out", OPT_SANDBOX, NULL},
+		 "the preset that it runs under, or a TOML table; [sandbox] preset if left out",
+		 OPT_SANDBOX, NULL},
 		{"description", 0, "TEXT", "one line for lists", OPT_DESCRIPTION, NULL},
 		{"force", 'f', NULL, "replace a command of that name", OPT_FORCE, NULL},
 		WORKSPACE,

@@ -8,10 +8,11 @@ const struct verb verb_mcp_serve = {
 	.name = "mcp serve",
 	.group = GROUP_SESSIONS,
 	.operands = "",
-	.summary = "serve agents by the Model Context Protocol, on standard input and output",
-	.details = "Tools to run, read, write and search, all of them inside one sandbox of\n"
-		   "its own, which ends with the connection. Options of the boundary are\n"
-		   "that sandbox's; registered commands keep their own.\n"
+	.summary = "serve agents by the Model Context Protocol",
+	.details = "On standard input and output: tools to run, read, write and search, all\n"
+		   "inside one sandbox of the server's own, which ends with the connection.\n"
+		   "Options of the boundary are that sandbox's; registered commands keep\n"
+		   "their own.\n"
 		   "\n"
 		   "What agents get besides is listed by [mcp] expose in your own or the\n"
 		   "system's pale.toml, never in the workspace's.",

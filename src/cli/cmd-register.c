@@ -66,6 +66,12 @@ static int check_free(const struct edit *edit, const char *name, struct err *err
 	return err_hint(err, r, "--force replaces it");
 }
 
+/* A preset's name, or a table of dimensions. */
+static bool is_table(const char *sandbox)
+{
+	return sandbox && *sandbox == '{';
+}
+
 static int check_preset(const struct edit *edit, const char *preset, struct err *err)
 {
 	const struct context *context = &edit->context;
@@ -87,7 +93,9 @@ static int write_command(struct edit *edit, const struct args *args, struct err 
 
 	r = list ? quote_list(args->operands + 1, args->len - 1, &cmd, err)
 		 : quote(args->operands[1], "CMD", &cmd, err);
-	if (r == 0 && args->values[OPT_SANDBOX])
+	if (r == 0 && is_table(args->values[OPT_SANDBOX]))
+		r = str_append(&sandbox, args->values[OPT_SANDBOX]) < 0 ? err_oom(err) : 0;
+	else if (r == 0 && args->values[OPT_SANDBOX])
 		r = quote(args->values[OPT_SANDBOX], "--sandbox", &sandbox, err);
 	if (r == 0 && args->values[OPT_DESCRIPTION])
 		r = quote(args->values[OPT_DESCRIPTION], "--description", &description, err);
@@ -111,7 +119,7 @@ static int do_register(const struct args *args, struct err *err)
 		r = edit_begin(args->values[OPT_WORKSPACE], true, &edit, err);
 	if (r == 0 && !args->values[OPT_FORCE])
 		r = check_free(&edit, args->operands[0], err);
-	if (r == 0 && args->values[OPT_SANDBOX])
+	if (r == 0 && args->values[OPT_SANDBOX] && !is_table(args->values[OPT_SANDBOX]))
 		r = check_preset(&edit, args->values[OPT_SANDBOX], err);
 	return r < 0 ? r : write_command(&edit, args, err);
 }

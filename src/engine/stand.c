@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -24,6 +22,7 @@
 #include "engine/outbox.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
+#include "engine/streams.h"
 #include "result/result.h"
 #include "warden/errand.h"
 #include "warden/protocol.h"
@@ -424,7 +423,7 @@ static int raise_walls(struct stand *s, struct err *err)
 	_cleanup_(fd_closep) int null = fd_open("/dev/null", O_RDWR);
 	const struct stdio inner = {.fd = {null, null, null}};
 	const struct pty none = {0};
-	struct warden_report report;
+	struct warden_report report = {0};
 	int r;
 
 	if (null < 0)
@@ -520,23 +519,6 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 
 /* -- Errands -------------------------------------------------------------- */
 
-/* A folder would lead out of the sandbox, and a terminal is the caller's. */
-static int check_fd(int number, int fd, struct err *err)
-{
-	struct termios modes;
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, -errno, "descriptor %d", number);
-	if (S_ISDIR(st.st_mode))
-		return err_set(err, ERR_USAGE, -EISDIR,
-			       "descriptor %d is a folder: it would lead out of the sandbox",
-			       number);
-	if (S_ISCHR(st.st_mode) && tcgetattr(fd, &modes) == 0)
-		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
-	return 0;
-}
-
 static int check_errand(const struct stand *s, const struct errand *e, struct err *err)
 {
 	unsigned taken = e->pty ? e->pty->mask : 0;
@@ -551,9 +533,9 @@ static int check_errand(const struct stand *s, const struct errand *e, struct er
 			       ERRANDS_MAX);
 	for (int i = 0; i < 3 && r == 0; i++)
 		if (!(taken & 1u << i))
-			r = check_fd(i, e->fds[i], err);
+			r = streams_check(i, e->fds[i], err);
 	if (r == 0 && e->notes >= 0)
-		r = check_fd(3, e->notes, err);
+		r = streams_check(3, e->notes, err);
 	return r;
 }
 

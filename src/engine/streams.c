@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -44,6 +45,22 @@ static int check_stdio(struct streams *s, struct stat st[3], struct err *err)
 		if (S_ISCHR(st[fd].st_mode) && pty_probe(&s->terminal.like, fd, s->outer.fd[fd]))
 			s->in_use = true;
 	}
+	return 0;
+}
+
+int streams_check(int number, int fd, struct err *err)
+{
+	struct termios modes;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "descriptor %d", number);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, ERR_USAGE, -EISDIR,
+			       "descriptor %d is a folder: it would lead out of the sandbox",
+			       number);
+	if (S_ISCHR(st.st_mode) && tcgetattr(fd, &modes) == 0)
+		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
 	return 0;
 }
 

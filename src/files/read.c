@@ -61,11 +61,12 @@ static int read_pieces(int fd, char *piece, struct reading *reading)
 static int read_file(const struct target *target, struct reading *reading)
 {
 	_cleanup_(fd_closep) int fd = place_reopen(target->fd, O_RDONLY);
-	_cleanup_(freep) char *piece = malloc(PIECE);
+	_cleanup_(freep) char *piece = NULL;
 	uint64_t size = (uint64_t)target->st.st_size;
 
 	if (fd < 0)
 		return fd;
+	piece = malloc(PIECE);
 	if (!piece)
 		return -ENOMEM;
 	/* One piece more shows the end of a file that has grown a little. */

@@ -27,7 +27,8 @@ struct call *call_new(struct rpc_message *message, struct batch *batch)
 	if (message) {
 		json_t *meta = json_object_get(message->params, "_meta");
 
-		call->reply = (struct reply){take_ptr(message->id), batch};
+		call->reply.id = take_ptr(message->id);
+		call->reply.batch = batch;
 		call->token = rpc_id(json_object_get(meta, "progressToken"));
 	}
 	return call;

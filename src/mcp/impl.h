@@ -142,6 +142,8 @@ int tool_prepare(struct server *server, struct call *call, struct rpc_error *err
 /* write looks first (step 0) whether there is something that the client has not seen. */
 int tool_prepare_write(struct server *server, struct call *call);
 int tool_prepare_run_now(struct server *server, struct call *call);
+/* discard and apply end our session first (step 0). */
+int tool_prepare_alone(struct server *server, struct call *call);
 /* "pale" and the words of VERB, of a call that is new or goes another step. 0 or -ENOMEM. */
 int argv_begin(struct call *call, const char *verb);
 /* A copy of the call's argv in which our session or stage is named. */
@@ -165,6 +167,8 @@ int worker_complaint(const struct worker *worker, struct str *out);
 bool session_is_needed(const struct server *server);
 int session_start(struct server *server);
 void session_end(struct server *server);
+/* On purpose; its stage stays. */
+void session_was_ended(struct server *server);
 bool session_is_gone(const struct session *session);
 /* The call was not done, for the reason WHY. True: that was the session, another one will
  * be started, and the call is to be done once more. */

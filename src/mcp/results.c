@@ -38,12 +38,36 @@ int result_put(const struct server *server, struct str *out, const char *text,
 	return json_finish(&json);
 }
 
+/* Some verbs tell what failed as JSON. */
+static int told_complaint(const struct worker *worker, struct str *out)
+{
+	struct rpc_error unread;
+	json_t *data = NULL, *error;
+	const char *message, *hint;
+	int r = 0;
+
+	if (rpc_parse(str_text(&worker->data), worker->data.len, &data, &unread) < 0)
+		return 0;
+	error = json_object_get(data, "error");
+	message = json_string_value(json_object_get(error, "message"));
+	hint = json_string_value(json_object_get(error, "hint"));
+	if (message)
+		r = str_append(out, message);
+	if (r == 0 && message && hint)
+		r = str_appendf(out, "\n  hint: %s", hint);
+	json_decref(data);
+	return r < 0 ? r : message != NULL;
+}
+
 int worker_complaint(const struct worker *worker, struct str *out)
 {
 	_cleanup_(str_release) struct str text = {0};
 	const char *at;
-	int r = tail_text(&worker->output, &text);
+	int r = told_complaint(worker, out);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = tail_text(&worker->output, &text);
 	at = str_text(&text);
 	if (str_starts(at, "pale: "))
 		at += strlen("pale: ");
@@ -233,6 +257,12 @@ static bool runs_now(const struct call *call)
 	       json_is_true(json_object_get(call->args, "run_now"));
 }
 
+static bool ends_session(const struct call *call)
+{
+	return call->step == 0 &&
+	       (call->tool - tools == TOOL_DISCARD || call->tool - tools == TOOL_APPLY);
+}
+
 static bool is_patch(const struct call *call)
 {
 	return call->tool - tools == TOOL_DIFF &&
@@ -257,6 +287,12 @@ static bool finish_data(struct server *server, struct call *call)
 
 	if (failed && session_replace(server, call, str_text(&worker->output.kept)))
 		return true;
+	if (!failed && ends_session(call)) {
+		session_was_ended(server);
+		call->step = 1;
+		server->error = tool_prepare_alone(server, call);
+		return true;
+	}
 	if (!failed && runs_now(call)) {
 		server->error = tool_prepare_run_now(server, call);
 		return true;

@@ -279,7 +279,7 @@ static int open_signals(struct loop_state *state, struct err *err)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
-	(void)signal(SIGPIPE, SIG_IGN);
+	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(err, -errno, "sigprocmask");
 	state->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -329,6 +329,7 @@ static int run(struct loop_state *state, const char *program, struct err *err)
 	r = serve_client(state);
 	if (r == 0)
 		wind_up(state);
+	server_clean(state->server);
 	return r < 0 ? err_sys(err, r, "mcp") : 0;
 }
 

@@ -380,8 +380,6 @@ static void take_batch(struct server *server, json_t *list)
 {
 	struct rpc_error error;
 	struct batch *batch;
-	size_t i;
-	json_t *item;
 
 	if (!server->has_begun || server->version != V2025_03_26)
 		rpc_fail(&error, RPC_INVALID_REQUEST, "this version has no batches");
@@ -400,7 +398,8 @@ static void take_batch(struct server *server, json_t *list)
 	}
 	batch->pending = 1;
 	server->batch = batch;
-	json_array_foreach(list, i, item) take_message(server, item);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		take_message(server, json_array_get(list, i));
 	server->batch = NULL;
 	batch_put(server, batch);
 }

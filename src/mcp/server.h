@@ -56,6 +56,8 @@ size_t server_calls(const struct server *server); /* that are not answered */
 /* End all that works: what waits is forgotten. To be called until server_works() says no. */
 void server_end_calls(struct server *server, uint64_t now_ns);
 bool server_works(const struct server *server);
+/* After the last call: end the session, and remove its stage if nothing is in it. */
+void server_clean(struct server *server);
 
 /* The configuration has changed: clients are told, and later calls follow it. */
 void server_reconfigure(struct server *server, uint64_t exposed);

@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/proc.h"
 #include "mcp/impl.h"
 
-enum { TRIES_MAX = 40, RETRY_MS = 25 };
+enum { TRIES_MAX = 40, RETRY_MS = 25, CLEAN_MS = 3000 };
 
 bool session_is_needed(const struct server *server)
 {
@@ -149,6 +150,45 @@ void session_end(struct server *server)
 	free(take_ptr(server->session.notice));
 }
 
+void session_was_ended(struct server *server)
+{
+	struct session *session = &server->session;
+
+	let_go(session);
+	free(session->notice);
+	session->notice = strdup("the sandbox was ended, since a stage is changed without one; "
+				 "what ran in it is gone");
+}
+
+static void run_verb(const struct server *server, const char *verb, const char *sub_verb,
+		     const char *name)
+{
+	_cleanup_(freep) char *workspace = str_printf("--workspace=%s", server->setup.workspace);
+	char *const argv[] = {"pale",    (char *)verb, (char *)sub_verb,
+			      workspace, (char *)name, NULL};
+	struct child child = {.path = server->setup.program,
+			      .argv = argv,
+			      .envp = environ,
+			      .timeout_ms = CLEAN_MS};
+
+	if (workspace)
+		(void)child_run(&child, NULL, NULL);
+}
+
+/* A stage that holds nothing is of no use to anybody; one that does is not removed. */
+void server_clean(struct server *server)
+{
+	struct session *session = &server->session;
+	_cleanup_(freep) char *name = take_ptr(session->name);
+
+	session->lifeline = fd_close(session->lifeline);
+	if (session->stage && name)
+		run_verb(server, "session", "rm", name);
+	if (session->stage)
+		run_verb(server, "stages", "rm", session->stage);
+	session_end(server);
+}
+
 bool session_is_gone(const struct session *session)
 {
 	struct pollfd fd = {.fd = session->lifeline};
@@ -163,6 +203,12 @@ bool session_replace(struct server *server, struct call *call, const char *why)
 
 	if (!call->needs_session || call->retried)
 		return false;
+	/* It may have been executed: then never again. */
+	if (strstr(why, "before its result was known")) {
+		if (call->generation == session->generation)
+			let_go(session);
+		return false;
+	}
 	/* Another call has seen to it already. */
 	if (call->generation == session->generation) {
 		if (!is_gone && !strstr(why, "has changed since session"))

@@ -236,6 +236,8 @@ static int prepare_exec(struct server *server, struct call *call, struct rpc_err
 				"shell goes with command, not with argv");
 	if (r == 0)
 		r = check_env(json_object_get(call->args, "env"), error);
+	if (r == 0 && shell && !line)
+		r = rpc_fail(error, RPC_INVALID_PARAMS, "shell is for command, not for argv");
 	if (r < 0)
 		return r;
 	call->has_result = call->is_command = true;
@@ -367,6 +369,24 @@ static int prepare_register(struct server *server, struct call *call, struct rpc
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
 
+/* A stage is changed when no sandbox stands on it: ours is ended first (step 0). */
+int tool_prepare_alone(struct server *server, struct call *call)
+{
+	int r;
+
+	if (call->step > 0 || server->session.state != SESSION_READY) {
+		call->step = 1;
+		return plain(server, call);
+	}
+	r = argv_begin(call, "session rm");
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0)
+		r = strv_add(&call->argv, server->session.name);
+	call->insert_at = SIZE_MAX;
+	return r;
+}
+
 static int prepare_allow(struct server *server, struct call *call)
 {
 	int r = begin(server, call, call->tool->verb);
@@ -399,6 +419,8 @@ int tool_prepare(struct server *server, struct call *call, struct rpc_error *err
 		return prepare_info(server, call, error);
 	if (id == TOOL_REGISTER_COMMAND)
 		return prepare_register(server, call, error);
+	if (id == TOOL_DISCARD || id == TOOL_APPLY)
+		return tool_prepare_alone(server, call);
 	if (id == TOOL_ALLOW)
 		return prepare_allow(server, call);
 	return plain(server, call);

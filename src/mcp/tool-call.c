@@ -32,6 +32,14 @@ static int answer_unstaged(struct server *server, const struct tool *tool, struc
 			  tool - tools != TOOL_DIFF);
 }
 
+static bool is_at_work(const struct server *server)
+{
+	for (const struct call *call = server->calls; call; call = call->next)
+		if (call->needs_session && !call->cancelled)
+			return true;
+	return false;
+}
+
 static int begin(struct server *server, struct rpc_message *message, const struct tool *tool,
 		 json_t *args, struct rpc_error *error)
 {
@@ -76,5 +84,9 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 
 		return r < 0 ? r : answer_unstaged(server, tool, result);
 	}
+	if ((tool - tools == TOOL_DISCARD || tool - tools == TOOL_APPLY) && is_at_work(server))
+		return result_put(server, result,
+				  "other calls are at work in the sandbox: wait for them first",
+				  NULL, true);
 	return begin(server, message, tool, args, error);
 }

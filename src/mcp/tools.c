@@ -28,7 +28,8 @@ static const struct param exec_params[] = {
 	{"env", PARAM_MAP, "setenv", .help = "variables for the command"},
 	{"timeout", PARAM_TEXT, "timeout", .help = "end it after this time: 30s, 5m; the policy's own limit stays"},
 	{"background", PARAM_FLAG, "background"},
-	{"shell", PARAM_FLAG, "shell"},
+	{"shell", PARAM_FLAG, "shell",
+		.help = "go on where the last such line ended: in its folder, with its exported variables"},
 };
 static const struct param output_params[] = {
 	{"id", PARAM_TEXT, .required = true, .help = RUN_HELP},
@@ -237,9 +238,9 @@ static const struct opt *find_option(const struct tool *tool, const char *name)
 {
 	struct opt_table table = tool_verb(tool)->options();
 
-	for (size_t i = 0; i < table.len; i++)
-		if (str_eq(table.items[i].name, name))
-			return &table.items[i];
+	for (const struct opt *at = table.items; at < table.items + table.len; at++)
+		if (str_eq(at->name, name))
+			return at;
 	return NULL;
 }
 

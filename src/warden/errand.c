@@ -30,10 +30,15 @@ static int measure(char *const *words, uint32_t *ret_count, size_t *size, struct
 	return 0;
 }
 
+static char *put_word(char *at, const char *word)
+{
+	return mempcpy(at, word, strlen(word) + 1);
+}
+
 static char *put_words(char *at, char *const *words)
 {
 	for (; *words; words++)
-		at = stpcpy(at, *words) + 1;
+		at = put_word(at, *words);
 	return at;
 }
 
@@ -86,7 +91,7 @@ int errand_pack(const struct errand *e, struct errand_packet *ret, struct err *e
 	p.words = malloc(size);
 	if (!p.words)
 		return err_oom(err);
-	put_words(put_words(stpcpy(p.words, e->cwd) + 1, e->argv), e->env);
+	put_words(put_words(put_word(p.words, e->cwd), e->argv), e->env);
 	if (size > ERRAND_INLINE_MAX)
 		r = pack_apart(&p, err);
 	if (r < 0) {

@@ -88,7 +88,8 @@ int parcel_receive(int channel, struct parcel *p)
 	struct msghdr msg = {.msg_iov = iov,
 			     .msg_iovlen = 2,
 			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
+			     /* Not its whole size, which has room for one more. */
+			     .msg_controllen = CMSG_LEN(sizeof(int) * ERRAND_FDS_MAX)};
 	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 

@@ -77,7 +77,8 @@ int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, siz
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = CMSG_SPACE(sizeof(int) * *n_fds)};
+			     /* Not CMSG_SPACE: that may have room for one more. */
+			     .msg_controllen = CMSG_LEN(sizeof(int) * *n_fds)};
 	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC);
 

@@ -82,11 +82,26 @@ def registers():
         ok(r.status == 2 and "--" in r.err, "two words without -- are refused", r)
         r = box.pale("commands", "register", "z", "true", "--sandbox", "tset")
         ok(r.status == 1 and "did you mean 'test'" in r.err, "an unknown preset is refused", r)
+        for table in ('{ netwrok = "none" }', '{ network = "none"', '{ }\n[ceiling]\nx = 1', '{ memory = "x" }',
+                      '{ network = "none" } # x\n[commands.evil]\ncmd = "x"'):
+            r = box.pale("commands", "register", "z", "true", "--sandbox", table)
+            ok(r.status == 1 and box.read("pale.toml") == before, f"the table {table!r} is refused", r)
         r = box.pale("commands", "register", "z", b"\xff".decode("utf-8", "surrogateescape"))
         ok(r.status == 2 and "UTF-8" in r.err, "a line that is not UTF-8 is refused", r)
         ok("commands.z" not in box.read("pale.toml"), "and nothing was written")
         left = sorted(os.listdir(box.ws))
         eq(left, ["pale.toml"], "no file is left behind")
+
+
+def tables():
+    with Box() as box:
+        r = box.pale("commands", "register", "t", "make", "--sandbox",
+                     '{ base = "build", memory = "1g", paths_hidden = ["secret"] }')
+        ok(r.status == 0, "a sandbox can be a table", r)
+        spec = box.pale("sandbox", "inspect", "t", "--json").json()["spec"]
+        eq([spec["memory"], spec["timeout"], len(spec["paths_hidden"])], ["1g", "5m", 1], "and holds")
+        r = box.pale("commands", "register", "t", "make", "--force", "--sandbox", "test")
+        ok(r.status == 0 and "1g" not in box.read("pale.toml"), "a preset takes its place", r)
 
 
 def preserves():
@@ -173,6 +188,7 @@ def hostile():
 
 lists()
 registers()
+tables()
 preserves()
 refuses()
 at_once()

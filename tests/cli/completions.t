@@ -37,6 +37,8 @@ def in_bash(box):
     eq(offers(box, script, "run", "--network", ""),
        ["none", "localhost", "allowed_hosts", "unrestricted"], "values of a dimension")
     eq(offers(box, script, "run", "--preset", "re"), ["readonly"], "presets")
+    eq(offers(box, script, "mcp", "install", "--client", "c"), ["claude-code", "codex", "cursor"],
+       "clients")
     eq(offers(box, script, "commands", "unregister", "ti"), ["tidy"], "names to unregister")
     eq(offers(box, script, "sandbox", "inspect", "tes"), ["test", "test"], "a command or a preset")
     eq(offers(box, script, "completions", ""), ["bash", "zsh", "fish"], "shells")

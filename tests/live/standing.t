@@ -456,6 +456,42 @@ def case_tampering_FW15(p):
         ok([e['path'] for e in got.get('events', [])] == [str(p.ws / '.envrc')], p, 'that is told at the end', got)
 
 
+# -- Other boundaries ---------------------------------------------------------
+
+
+def case_not_observed(p):
+    with Sandbox(p, '--no-observe') as sb:
+        r = sb.sh('unshare -U true || echo REFUSED; grep Seccomp: /proc/self/status')
+        ok('REFUSED' in r['out'] and 'Seccomp:\t2' in r['out'] and r['violations'] is None, p, 'the same filter', r)
+        screen = sb.file()
+        r = sb.ended(sb.start('sh', '-c', 'test -t 0 && echo SHOWN', tty=screen))
+        ok(r['exit'] == 0 and wait_for(lambda: 'SHOWN' in screen.read_text()), p, 'a terminal', r)
+        r = sb.run('read', p.ws / 'file', tool=1)
+        ok(r['out'] == 'mine\n', p, 'a tool', r)
+        r = sb.sh('sleep 300', timeout=200)
+        ok(r['outcome'] == 'timeout', p, 'a timeout', r)
+
+
+@needs('isolated')
+def case_processes_visible(p):
+    word = mark()
+    spec = 'network = "none"\nfilesystem = "workspace_only"\nprocesses = "visible"\n'
+    canary = subprocess.Popen(p.argv(['sleep', '300']))
+    with Sandbox(p, '--spec', spec) as sb:
+        r = sb.sh(f'kill -9 {canary.pid}')
+        ok('BOOTED' in r['out'] and canary.poll() is None, p, 'a process of the host is out of reach', r)
+        r = sb.sh(f'setsid sh -c "sleep 300; : {word}" & sleep 300; : {word}', timeout=300)
+        ok(r['outcome'] == 'timeout' and wait_for(lambda: not marked(word), 1), p, 'ended with its kin', (r, marked(word)))
+        number = sb.start('sh', '-c', f'setsid sh -c "sleep 300; : {word}" & sleep 300; : {word}')
+        ok(wait_for(lambda: len(marked(word)) >= 2), p, 'others run')
+        sb.order('signal', number, 15)
+        ok(sb.ended(number).get('signal') == 15 and marked(word), p, 'what one leaves stays')
+        os.kill(sb.status()['keeper'], signal.SIGKILL)
+        ok(wait_for(lambda: not marked(word) and not alive(sb.pid)), p, 'and ends with the keeper', marked(word))
+    canary.kill()
+    canary.wait()
+
+
 # -- Ends ---------------------------------------------------------------------
 
 
@@ -554,5 +590,5 @@ def case_many_in_a_row(p):
 
 main(case_errands, case_sizes, case_what_stays, case_boundary_FR_FW_PR01, case_network_NE,
      case_warden_and_tools_are_out_of_reach, case_descriptors, case_streams_are_nobody_elses, case_timeout_PR11,
-     case_limits_of_one, case_memory_of_all, case_terminal, case_tools, case_tampering_FW15, case_killed_keeper_PR13,
+     case_limits_of_one, case_memory_of_all, case_terminal, case_tools, case_tampering_FW15, case_not_observed, case_processes_visible, case_killed_keeper_PR13,
      case_killed_warden, case_many_at_once, case_many_in_a_row, uids=(1000,))

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`pale mcp` at work: its session, files, stages, and what a user may expose. What is in the
+workspace is looked at on the host."""
+import json
+import os
+import signal
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
+from live import *  # noqa: E402,F403
+from mcp import Client, code, structured, text  # noqa: E402
+
+_boxes = 0
+
+
+class Box:
+    """A workspace, a state and a configuration of its own."""
+
+    def __init__(self, p, config='', commands='[commands.ok]\ncmd = "true"\n'):
+        global _boxes
+        _boxes += 1
+        self.p = p
+        self.top = p.mkdir(p.base / f'mcp{_boxes}')
+        self.ws = p.mkdir(self.top / 'ws')
+        self.env = dict(p.env, XDG_STATE_HOME=str(self.top / 'state'), XDG_CONFIG_HOME=str(self.top / 'config'))
+        self.toml = p.write(self.ws / 'pale.toml', commands)
+        if config:
+            p.write(self.top / 'config/pale/pale.toml', config)
+
+    def client(self, *options, **kw):
+        return Client(self.p, *options, ws=self.ws, env=self.env, **kw)
+
+    def pale(self, *args, **kw):
+        return self.p.run(self.p.pale_path, *args, cwd=self.ws, env=self.env, **kw)
+
+    def sessions(self):
+        return self.pale('session', 'list', '--json').json() or []
+
+    def stages(self):
+        return self.pale('stages', '--json').json() or []
+
+
+def failed(answer):
+    return bool(answer and 'result' in answer and answer['result']['isError'])
+
+
+def case_session(p):
+    b = Box(p)
+    c = b.client()
+    ok(c.is_there() and not b.sessions(), p, 'no session before it is needed')
+    a = c.call('exec', command='echo BOOTED; echo x >/tmp/kept')
+    ok('BOOTED' in text(a), p, 'the first call starts one', a)
+    names = [s['session'] for s in b.sessions()]
+    ok(len(names) == 1 and names[0].startswith('mcp-') and structured(a)['session'] == names[0], p, 'of its own', names)
+    ok(structured(c.call('exec', command='cat /tmp/kept')).get('output') == 'x\n', p, 'which the next call finds again')
+    ids = [c.ask_call('exec', argv=['true']) for _ in range(20)]
+    ok(all(structured(c.wait(i)).get('outcome') == 'ok' for i in ids) and len(b.sessions()) == 1, p, 'and many at once')
+    c.call('exec', argv=['mkdir', 'sub'])
+    a = c.call('exec', argv=['pwd'], cwd='sub')
+    ok(structured(a).get('output') == f'{b.ws}/sub\n', p, 'cwd', a)
+    ok(failed(c.call('exec', argv=['pwd'], cwd=str(p.home / '.ssh'))), p, 'but not where nothing is shown')
+    c.call('exec', command='cd /usr && export FOO=bar', shell=True)
+    a = c.call('exec', command='pwd; echo $FOO', shell=True)
+    ok(structured(a).get('output') == '/usr\nbar\n', p, 'a shell that goes on', a)
+    ok(code(c.call('exec', argv=['pwd'], shell=True)) == -32602, p, 'which is for lines')
+    c.close()
+    ok(wait_for(lambda: not b.sessions()), p, 'the session ends with the connection', b.sessions())
+    c = b.client()
+    c.call('exec', command='true')
+    ok(len(b.sessions()) == 1, p, 'a second connection has another')
+    c.proc.send_signal(signal.SIGKILL)
+    c.proc.wait()
+    ok(wait_for(lambda: not b.sessions()), p, 'and SIGKILL of the server ends it too', b.sessions())
+
+
+def case_background(p):
+    b = Box(p, '[mcp]\nexpose = ["signal", "wait"]\n')
+    c = b.client()
+    a = c.call('exec', command='echo first; trap "echo got it; exit 7" TERM; touch ready; while :; do sleep 0.1; done',
+               background=True)
+    run = structured(a).get('run')
+    ok(run and structured(a)['outcome'] == 'running' and run in text(a), p, 'it answers at once, with an id', a)
+    ok(wait_for(lambda: (b.ws / 'ready').exists()), p, 'it runs')
+    a = c.call('output', id=run)
+    s = structured(a)
+    ok(s.get('output') == 'first\n' and not s['ended'] and 'untrusted data' in text(a), p, 'its output', a)
+    ok(structured(c.call('output', id=run, **{'from': s['next']})).get('output') == '', p, 'from an offset on: nothing yet')
+    ok(failed(c.call('output', id='nothing')), p, 'of another one: an error')
+    ok(failed(c.call('wait', id=run, timeout='200ms')), p, 'a wait that is too short is an error')
+    ok(not failed(c.call('signal', id=run, signal='TERM')), p, 'a signal')
+    s = structured(c.call('wait', id=run, timeout='10s'))
+    ok(s.get('exit_code') == 7 and s['outcome'] == 'failed', p, 'which ends it, as it likes', s)
+    a = c.call('output', id=run)
+    ok('got it\n' in structured(a).get('output', '') and structured(a)['ended'], p, 'all that it said', a)
+    m = mark()
+    c.call('exec', command=f'sleep 300; : {m}', background=True)
+    ok(wait_for(lambda: marked(m)), p, 'another one')
+    pids = marked(m)
+    c.close()
+    ok(wait_for(lambda: not any(alive(i) for i in pids)), p, 'is gone with the connection', pids)
+
+
+def case_limits(p):
+    b = Box(p)
+    c = b.client('--timeout', '3s')
+    a = c.call('exec', command='sleep 20', timeout='500ms')
+    ok(structured(a).get('outcome') == 'timeout', p, 'a timeout can be lowered', a)
+    a = c.call('exec', command='echo ran', timeout='1h')
+    ok(failed(a) and 'timeout' in text(a) and 'ran\n' not in text(a), p, 'not raised', a)
+    a = c.call('exec', command='echo ran')
+    ok('ran\n' in text(a), p, 'and need not be given', a)
+    c.close()
+
+
+def case_files(p):
+    b = Box(p)
+    p.write(b.ws / 'a.txt', 'one\ntwo\nthree\n')
+    p.write(b.ws / 'sub/b.c', 'int two;\n')
+    c = b.client()
+    a = c.call('read', path='a.txt', offset=2, limit=1)
+    ok(structured(a).get('text') == 'two\n' and 'untrusted data' in text(a), p, 'read', a)
+    a = c.call('grep', pattern='tw[o]', glob=['*.c'])
+    ok([(m['path'], m['line']) for m in structured(a)['matches']] == [('sub/b.c', 1)], p, 'grep', a)
+    a = c.call('grep', pattern='nothing at all')
+    ok(not failed(a) and structured(a)['matches'] == [], p, 'nothing found is an answer', a)
+    a = c.call('glob', pattern='**/*.c', sort='name')
+    ok(structured(a)['paths'] == ['sub/b.c'], p, 'glob', a)
+    ok(code(c.call('glob', pattern='*', sort='size')) in (-32602, None), p, 'only orders that there are')
+    a = c.call('edit', path='a.txt', old='two', new='2')
+    ok(not failed(a) and (b.ws / 'a.txt').read_text() == 'one\n2\nthree\n', p, 'edit', a)
+    ok(failed(c.call('edit', path='a.txt', old='nine', new='9')), p, 'edit of what is not there')
+    p.write(b.ws / 'a.txt', 'somebody else\n')
+    a = c.call('edit', path='./a.txt', old='somebody', new='nobody')
+    ok(failed(a) and 'changed' in text(a) and (b.ws / 'a.txt').read_text() == 'somebody else\n', p,
+       'a file that has changed since is not edited', a)
+    a = c.call('write', path='a.txt', content='mine\n')
+    ok(failed(a) and (b.ws / 'a.txt').read_text() == 'somebody else\n', p, 'nor written', a)
+    c.call('read', path=str(b.ws / 'a.txt'))
+    a = c.call('write', path='a.txt', content='mine\n')
+    ok(not failed(a) and (b.ws / 'a.txt').read_text() == 'mine\n', p, 'but after it was read again', a)
+    a = c.call('write', path='sub/b.c', content='x')
+    ok(failed(a) and 'read it' in text(a) and (b.ws / 'sub/b.c').read_text() == 'int two;\n', p,
+       'what was never read is not overwritten', a)
+    a = c.call('write', path='sub/b.c', content='x', overwrite=True)
+    ok(not failed(a) and (b.ws / 'sub/b.c').read_text() == 'x', p, 'unless it is said', a)
+    big = ''.join(f'{i} ä€"\\\n' for i in range(100000))
+    a = c.call('write', path='new/big', content=big)
+    ok(not failed(a) and (b.ws / 'new/big').read_text() == big, p, 'a new file, and a big one', str(a)[:200])
+    a = c.call('edit', path='new/big', old=big[:300000], new='cut' * 100000)
+    ok(not failed(a) and (b.ws / 'new/big').read_text().startswith('cutcut'), p, 'and a big edit', str(a)[:200])
+    a = c.call('write', path='empty', content='')
+    ok(not failed(a) and (b.ws / 'empty').read_bytes() == b'', p, 'an empty one', a)
+    key = p.home / '.ssh/id_rsa'
+    for name, a in (('read', c.call('read', path=str(key))), ('grep', c.call('grep', pattern='CANARY', paths=[str(key)])),
+                    ('exec', c.call('exec', argv=['cat', str(key)]))):
+        ok('CANARY' not in json.dumps(a) and 'result' in a, p, f'{name} does not see a key', a)
+    before = digest(p.outside)
+    for path in (str(p.outside / 'canary'), '../../outside/canary', '../x', '/etc/passwd', ''):
+        ok(failed(c.call('write', path=path, content='x', overwrite=True)), p, f'no write to {path!r}')
+    ok(digest(p.outside) == before, p, 'and nothing outside has changed')
+    ok(failed(c.call('write', path='pale.toml', content='', overwrite=True)) and b.toml.read_text(), p, 'nor to pale.toml')
+    ok(failed(c.call('write', path='.git/hooks/pre-commit', content='x')), p, 'nor to a hook')
+    c.close()
+
+
+def case_staged(p):
+    b = Box(p, '[mcp]\nexpose = ["discard"]\n')
+    p.write(b.ws / 'a', 'old\n')
+    c = b.client('--staged')
+    a = c.call('diff')
+    ok(not failed(a) and 'nothing' in text(a), p, 'nothing is staged', a)
+    a = c.call('exec', command='echo BOOTED; echo new >a; echo made >b')
+    ok('BOOTED' in text(a) and (b.ws / 'a').read_text() == 'old\n' and not (b.ws / 'b').exists(), p, 'writes are staged', a)
+    ok(structured(c.call('read', path='a')).get('text') == 'new\n', p, 'read sees them')
+    c.call('edit', path='a', old='new', new='newer')
+    ok(structured(c.call('exec', argv=['cat', 'a'])).get('output') == 'newer\n', p, 'and so do edits and commands')
+    a = c.call('diff')
+    ok('+newer' in structured(a).get('patch', '') and '+made' in structured(a)['patch'], p, 'diff shows them', a)
+    a = c.call('diff', stat=True, paths=['b'])
+    ok([x['path'] for x in structured(a)['changes']] == ['b'], p, 'or one of them', a)
+    patch = c.request('resources/read', {'uri': 'pale://stage/diff'})['result']['contents'][0]['text']
+    ok('+newer' in patch, p, 'and the resource', patch)
+    b.pale('run', '--staged', '--', 'sh', '-c', 'echo other >other')
+    a = c.call('diff')
+    ok('other' not in structured(a).get('patch', 'other'), p, "another stage's changes are not in it", a)
+    ok(failed(c.call('apply')) and (b.ws / 'a').read_text() == 'old\n', p, 'apply is refused')
+    a = c.call('discard', paths=['b'])
+    ok(not failed(a) and not b.sessions() and 'made' not in structured(c.call('diff')).get('patch', 'made'), p, 'discard takes one away', a)
+    ok(code(c.call('discard', stage='default')) == -32602, p, 'only of its own stage')
+    ok('other' in b.pale('diff').out.decode(), p, 'the other stage is as it was')
+    a = c.call('exec', argv=['cat', 'a'])
+    ok('sandbox was ended' in text(a) and 'newer\n' in text(a), p, 'the next call is told of the new sandbox', a)
+    # a new policy, the same stage
+    p.write(b.toml, '[commands.ok]\ncmd = "echo fine"\n')
+    a = c.call('exec', argv=['cat', 'a'])
+    ok(structured(a).get('output') == 'newer\n' and 'policy has changed' in text(a) and structured(a).get('notice'), p,
+       'a changed policy: a new session, on the same stage, and it says so', a)
+    ok('note:' not in text(c.call('exec', argv=['true'])), p, 'once')
+    a = c.call('run', name='ok')
+    ok(structured(a).get('output') == 'fine\n', p, 'registered commands too', a)
+    stage = structured(c.call('diff')).get('stage')
+    c.close()
+    ok(wait_for(lambda: not b.sessions()), p, 'the session ends')
+    r = b.pale('apply', '--stage', stage)
+    ok(r.code == 0 and (b.ws / 'a').read_text() == 'newer\n', p, 'and the user applies', r)
+    c = b.client('--staged')
+    c.call('exec', command='true')
+    c.close()
+    left = [s.get('stage', s.get('name')) for s in b.stages()]
+    ok(not [s for s in left if s.startswith('mcp-') and s != stage], p, 'a stage with nothing in it does not stay', left)
+
+
+def case_run_in_stage(p):
+    b = Box(p, commands='[commands.make]\ncmd = "echo BOOTED; cat src; echo built >out"\n')
+    p.write(b.ws / 'src', 'old\n')
+    c = b.client('--staged')
+    c.call('write', path='src', content='new\n', overwrite=True)
+    a = c.call('run', name='make')
+    ok(structured(a).get('output') == 'BOOTED\nnew\n' and not (b.ws / 'out').exists(), p,
+       'a registered command sees what the session has staged, and stages too', a)
+    ok(structured(c.call('exec', argv=['cat', 'out'])).get('output') == 'built\n', p, 'and the session sees that')
+    c.close()
+
+
+def case_lost_session(p):
+    b = Box(p)
+    c = b.client()
+    c.call('exec', command='echo x >/tmp/kept')
+    keeper = b.sessions()[0]['pid']
+    os.kill(keeper, signal.SIGKILL)
+    wait_for(lambda: not alive(keeper))
+    a = c.call('exec', command='echo BOOTED; cat /tmp/kept')
+    ok('BOOTED' in text(a) and 'x\n' not in structured(a).get('output', 'x\n') and 'note:' in text(a), p,
+       'a session that was killed is replaced, and it says so', a)
+    name = b.sessions()[0]['session']
+    b.pale('session', 'stop', name)
+    a = c.call('read', path='pale.toml')
+    ok('commands.ok' in text(a), p, 'file tools too', a)
+    c.close()
+
+
+def case_no_session(p):
+    """A boundary that cannot be had."""
+    b = Box(p, commands='[sandbox]\npreset = "open"\n[presets.open]\nnetwork = "unrestricted"\n')
+    c = b.client()
+    a = c.call('exec', command='echo ran')
+    ok(failed(a) and 'trust' in text(a) and 'ran\n' not in text(a), p, 'what is not trusted is not started', a)
+    ok(c.is_there() and failed(c.call('read', path='pale.toml')), p, 'and the server goes on to say so')
+    p.write(b.toml, '[commands.ok]\ncmd = "true"\n')
+    a = c.call('exec', command='echo ran')
+    ok('ran\n' in text(a), p, 'until it is mended', a)
+    c.close()
+
+
+def case_register(p):
+    b = Box(p, '[mcp]\nexpose = ["register_command", "unregister_command"]\n')
+    c = b.client()
+    a = c.call('register_command', name='hi', cmd='echo hi there', description='says hi', timeout='20s', run_now=True)
+    ok(structured(a).get('output') == 'hi there\n', p, 'register a command, and run it', a)
+    ok('timeout = "20s"' in b.toml.read_text() and 'commands.ok' in b.toml.read_text(), p, 'it is in the file', b.toml.read_text())
+    a = c.call('register_command', name='two', argv=['echo', '-n', 'a b'],
+               sandbox={'filesystem': 'readonly', 'paths_hidden': ['secret']})
+    ok(not failed(a), p, 'one with a table', a)
+    a = c.call('run', name='two')
+    ok(structured(a).get('output') == 'a b', p, 'runs', a)
+    ok(structured(c.call('sandbox_info', command='two'))['spec']['filesystem'] == 'readonly', p, 'under it')
+    ok(failed(c.call('register_command', name='two', cmd='x')), p, 'what exists is not replaced')
+    a = c.call('register_command', name='evil', cmd='echo ran', sandbox={'network': 'unrestricted'}, run_now=True)
+    ok(failed(a) and 'trust' in text(a) and 'ran\n' not in text(a), p, 'more than is trusted does not run', a)
+    ok(not failed(c.call('unregister_command', name='evil')), p, 'unregister')
+    for name, args in (('neither cmd nor argv', {'name': 'x'}), ('a bad name', {'name': '-x', 'cmd': 'y'}),
+                       ('an unknown key', {'name': 'x', 'cmd': 'y', 'sandbox': {'netwrok': 'none'}}),
+                       ('TOML as a name', {'name': 'x', 'cmd': 'y', 'sandbox': '{ network = "unrestricted" }'}),
+                       ('an option as a line', {'name': 'x', 'cmd': '--force'})):
+        ok(code(c.call('register_command', **args)) == -32602, p, f'{name}: refused')
+    c.close()
+
+
+main(case_session, case_background, case_limits, case_files, case_staged, case_run_in_stage, case_lost_session,
+     case_no_session, case_register, uids=(1000,))
