@@ -60,6 +60,17 @@ struct job {
 	int status;
 };
 
+/* keeper-peer.c: where a process lives, as far as that tells what confines it. */
+enum { KEEPER_NAMESPACES = 3 };
+struct whereabouts {
+	uint64_t namespaces[KEEPER_NAMESPACES];
+	int filters; /* of seccomp */
+	int no_new_privs;
+};
+int whereabouts_own(struct whereabouts *ret);
+/* Why who is at the other end of SOCK may not ask, or NULL. */
+const char *peer_refusal(int sock, const struct whereabouts *own);
+
 struct client {
 	struct keeper *keeper;
 	struct client *next;
@@ -76,6 +87,7 @@ struct keeper {
 	const struct site *site; /* the run's: another plan may have brought another one */
 	struct session_place place;
 	struct fingerprint fingerprint;
+	struct whereabouts whereabouts;
 	struct strv shown; /* where a command may begin */
 	struct loop loop;
 	struct standing *standing;
