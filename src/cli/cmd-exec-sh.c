@@ -58,8 +58,10 @@ int cmd_sh(int argc, char **argv)
 
 	if (!line)
 		return report_oom(), EXIT_NOT_RUN;
-	if (find_root(&root, &err) < 0)
+	if (find_root(&root, &err) < 0) {
+		free(line);
 		return report(&err), EXIT_NOT_RUN;
+	}
 	if (session && !*session)
 		session = NULL;
 	line[n++] = session ? "exec" : "run";
