@@ -153,15 +153,6 @@ static void on_client(void *data, short revents)
 	}
 }
 
-/* The folder lets nobody in but the user and root; this holds wherever the socket is. */
-static bool is_user(int sock)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
-}
-
 static void refuse(int sock, const char *why)
 {
 	_cleanup_(str_release) struct str body = {0};
@@ -194,20 +185,25 @@ static void on_listener(void *data, short revents)
 {
 	struct keeper *k = data;
 	int sock = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
+	const char *why = sock < 0 ? NULL : peer_refusal(sock, &k->whereabouts);
 
 	(void)revents;
 	if (sock < 0)
 		return;
-	if (is_user(sock)) {
+	if (!why) {
 		keeper_adopt(k, sock);
 		return;
 	}
-	refuse(sock, "this session belongs to another user");
+	refuse(sock, why);
 	fd_close(sock);
 }
 
 int keeper_listen(struct keeper *k, struct err *err)
 {
+	int r = whereabouts_own(&k->whereabouts);
+
+	if (r < 0)
+		return err_sys(err, r, "look at ourselves in /proc");
 	k->listener = session_listen(&k->place, err);
 	if (k->listener < 0)
 		return k->listener;

@@ -137,13 +137,12 @@ int call_queue(struct server *server, struct call *call, struct rpc_error *error
 bool call_is_living(const struct server *server, const char *id);
 void call_cancel(struct server *server, const char *id);
 
-/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM. */
+/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM.
+ * A tool that wants no sandbox beside it ends our session first (step 0). */
 int tool_prepare(struct server *server, struct call *call, struct rpc_error *error);
 /* write looks first (step 0) whether there is something that the client has not seen. */
 int tool_prepare_write(struct server *server, struct call *call);
 int tool_prepare_run_now(struct server *server, struct call *call);
-/* discard and apply end our session first (step 0). */
-int tool_prepare_alone(struct server *server, struct call *call);
 /* "pale" and the words of VERB, of a call that is new or goes another step. 0 or -ENOMEM. */
 int argv_begin(struct call *call, const char *verb);
 /* A copy of the call's argv in which our session or stage is named. */

@@ -123,13 +123,29 @@ static void check_config(struct loop_state *state)
 	context_release(&context);
 }
 
+/* A workspace is written to all the time; only one name matters. */
+static bool names_config(const char *buf, size_t len)
+{
+	for (size_t at = 0; at + sizeof(struct inotify_event) <= len;) {
+		const struct inotify_event *event = (const void *)(buf + at);
+
+		if (event->mask & IN_Q_OVERFLOW || (event->len && str_eq(event->name, "pale.toml")))
+			return true;
+		at += sizeof(*event) + event->len;
+	}
+	return false;
+}
+
 static void take_changes(struct loop_state *state)
 {
 	char buf[16384] __attribute__((aligned(8)));
+	bool ours = false;
+	ssize_t n;
 
-	while (read(state->watch, buf, sizeof(buf)) > 0)
-		;
-	check_config(state);
+	while ((n = read(state->watch, buf, sizeof(buf))) > 0)
+		ours = ours || names_config(buf, (size_t)n);
+	if (ours)
+		check_config(state);
 }
 
 /* --- the client --- */
@@ -279,6 +295,8 @@ static int open_signals(struct loop_state *state, struct err *err)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	/* A parent that ignored it has us inherit that, and no child could be waited for. */
+	(void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(err, -errno, "sigprocmask");

@@ -87,6 +87,7 @@ static bool started(struct server *server, struct call *call)
 		return false;
 	}
 	session->tries = 0;
+	server_log(server, 6, "the sandbox %s was started", session->name);
 	stage = json_string_value(json_object_get(data, "stage"));
 	free(session->stage);
 	session->stage = stage ? strdup(stage) : NULL;
@@ -156,7 +157,7 @@ void session_was_ended(struct server *server)
 
 	let_go(session);
 	free(session->notice);
-	session->notice = strdup("the sandbox was ended, since a stage is changed without one; "
+	session->notice = strdup("the sandbox was ended, since this is changed without one; "
 				 "what ran in it is gone");
 }
 

@@ -84,7 +84,7 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 
 		return r < 0 ? r : answer_unstaged(server, tool, result);
 	}
-	if ((tool - tools == TOOL_DISCARD || tool - tools == TOOL_APPLY) && is_at_work(server))
+	if (tool->flags & TOOL_ALONE && is_at_work(server))
 		return result_put(server, result,
 				  "other calls are at work in the sandbox: wait for them first",
 				  NULL, true);

@@ -112,6 +112,10 @@ def case_limits(p):
     ok(failed(a) and 'timeout' in text(a) and 'ran\n' not in text(a), p, 'not raised', a)
     a = c.call('exec', command='echo ran')
     ok('ran\n' in text(a), p, 'and need not be given', a)
+    s = structured(c.call('sandbox_info'))
+    ok(s.get('spec', {}).get('timeout') == '3s' and 'timeout' in s['active'], p, 'sandbox_info knows of it', s)
+    s = structured(c.call('sandbox_status'))['connection']
+    ok(s['session'].startswith('mcp-') and s['options'] == ['--timeout=3s'] and not s['staged'], p, 'and sandbox_status', s)
     c.close()
 
 
@@ -258,9 +262,14 @@ def case_no_session(p):
 def case_register(p):
     b = Box(p, '[mcp]\nexpose = ["register_command", "unregister_command"]\n')
     c = b.client()
+    b.toml.unlink()
+    c.call('exec', argv=['true'])
+    a = c.call('register_command', name='first', cmd='echo first')
+    ok(not failed(a) and not time.sleep(0.3) and 'first' in b.toml.read_text(), p, 'the first command of all', a)
+    ok(structured(c.call('run', name='first')).get('output') == 'first\n', p, 'runs')
     a = c.call('register_command', name='hi', cmd='echo hi there', description='says hi', timeout='20s', run_now=True)
     ok(structured(a).get('output') == 'hi there\n', p, 'register a command, and run it', a)
-    ok('timeout = "20s"' in b.toml.read_text() and 'commands.ok' in b.toml.read_text(), p, 'it is in the file', b.toml.read_text())
+    ok('timeout = "20s"' in b.toml.read_text() and 'commands.first' in b.toml.read_text(), p, 'it is in the file', b.toml.read_text())
     a = c.call('register_command', name='two', argv=['echo', '-n', 'a b'],
                sandbox={'filesystem': 'readonly', 'paths_hidden': ['secret']})
     ok(not failed(a), p, 'one with a table', a)
@@ -272,7 +281,7 @@ def case_register(p):
     ok(failed(a) and 'trust' in text(a) and 'ran\n' not in text(a), p, 'more than is trusted does not run', a)
     ok(not failed(c.call('unregister_command', name='evil')), p, 'unregister')
     for name, args in (('neither cmd nor argv', {'name': 'x'}), ('a bad name', {'name': '-x', 'cmd': 'y'}),
-                       ('an unknown key', {'name': 'x', 'cmd': 'y', 'sandbox': {'netwrok': 'none'}}),
+                       ('an unknown key', {'name': 'x', 'cmd': 'y', 'sandbox': {'netz': 'none'}}),
                        ('TOML as a name', {'name': 'x', 'cmd': 'y', 'sandbox': '{ network = "unrestricted" }'}),
                        ('an option as a line', {'name': 'x', 'cmd': '--force'})):
         ok(code(c.call('register_command', **args)) == -32602, p, f'{name}: refused')

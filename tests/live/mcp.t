@@ -263,6 +263,19 @@ def case_concurrent(p):
     c.close()
 
 
+def case_flood(p):
+    c = Client(p)
+    c.call('exec', argv=['true'])
+    ids = [c.ask_call('exec', command='sleep 100') for _ in range(1200)]
+    ok(c.is_there(), p, '1200 calls that take long: ping is answered')
+    refused = [i for i in ids if i in c.answers]
+    ok(1200 - 64 - 1024 <= len(refused) <= 1200 - 1024 and all(code(c.answers[i]) == -32000 for i in refused), p,
+       f'{len(refused)} were refused, the others run or wait')
+    ok(wait_for(lambda: len(c.children()) == 64), p, f'{len(c.children())} at once')
+    status, seconds = c.close()
+    ok(status == 0 and seconds < 8, p, f'and all end with the connection, after {seconds:.1f} s', status)
+
+
 def case_cancel(p):
     c = Client(p)
     m = mark()
@@ -356,6 +369,23 @@ def case_signals(p):
         c.proc.wait(10)
         ok(gone(pids), p, f'{sig.name}: all of it is gone after {time.monotonic() - begin:.1f} s', pids)
         (p.ws / 'began').unlink()
+
+
+def case_ignored_signals(p):
+    """A parent that ignores what it can."""
+    def ignore():
+        for sig in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            signal.signal(sig, signal.SIG_IGN)
+
+    c = Client(p, preexec_fn=ignore)
+    a = c.call('exec', command='echo BOOTED; exit 3', seconds=10)
+    ok(structured(a).get('exit_code') == 3, p, 'children are waited for', a)
+    a = c.call('commands', seconds=10)
+    ok(a and not a['result']['isError'], p, 'other verbs too', a)
+    a = c.call('exec', command='yes | head -n 1', seconds=10)
+    ok(structured(a).get('outcome') == 'ok', p, 'and a command has its own signals', a)
+    c.proc.send_signal(signal.SIGTERM)
+    ok(wait_for(lambda: c.proc.poll() is not None), p, 'SIGTERM ends it all the same')
 
 
 def case_slow_reader(p):
@@ -562,6 +592,8 @@ def case_ten_thousand(p):
             ('apply', {}, lambda a, i: a['result']['isError']),
             (None, {}, lambda a, i: a['result'] == {}),
             ('frobnicate', {}, lambda a, i: code(a) == -32602),
+            ('read', {'path': 'pale.toml'}, lambda a, i: 'echo hello' in structured(a)['text']),
+            ('glob', {'pattern': '*.toml'}, lambda a, i: structured(a)['paths'] == ['pale.toml']),
         )
         for i in range(n + at_once):
             if i < n:
@@ -590,6 +622,6 @@ def case_ten_thousand(p):
 
 
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
-     case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_slow_reader,
+     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader,
      case_untrusted, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
      case_ten_thousand, uids=(1000,))
