@@ -522,6 +522,9 @@ def case_not_exposed(p):
     names = [t['name'] for t in c.request('tools/list')['result']['tools']]
     ok(names == ['exec', 'commands', 'history'], p, 'a ceiling takes tools away', names)
     ok(c.call('sandbox_status')['result']['isError'], p, 'and calls of them are refused')
+    uris = [r['uri'] for r in c.request('resources/list')['result']['resources']]
+    ok(uris == ['pale://commands'] and code(c.request('resources/read', {'uri': 'pale://status'})) == -32002 and
+       code(c.request('prompts/get', {'name': 'sandbox'})) == -32602, p, 'and what shows the same', uris)
     c.close()
     p.no_config()
 
