@@ -52,9 +52,9 @@ static int told_complaint(const struct worker *worker, struct str *out)
 	message = json_string_value(json_object_get(error, "message"));
 	hint = json_string_value(json_object_get(error, "hint"));
 	if (message)
-		r = str_append(out, message);
+		r = view_line("", message, out);
 	if (r == 0 && message && hint)
-		r = str_appendf(out, "\n  hint: %s", hint);
+		r = view_line("\n  hint: ", hint, out);
 	json_decref(data);
 	return r < 0 ? r : message != NULL;
 }
@@ -143,9 +143,8 @@ static void record(struct server *server, const struct call *call, json_t *answe
 static bool is_stale(struct server *server, struct call *call, json_t *answer)
 {
 	json_t *error = json_object_get(answer, "error");
-	const char *message = json_string_value(json_object_get(error, "message"));
 
-	return message && session_replace(server, call, message);
+	return json_is_object(error) && session_replace(server, call, error);
 }
 
 static bool finish_run(struct server *server, struct call *call)
@@ -313,7 +312,7 @@ static bool finish_data(struct server *server, struct call *call)
 	bool failed = has_failed(call);
 	int r;
 
-	if (failed && session_replace(server, call, str_text(&worker->output.kept)))
+	if (failed && session_replace(server, call, NULL))
 		return true;
 	if (!failed && call->tool->flags & TOOL_ALONE && call->step == 0) {
 		session_was_ended(server);

@@ -153,7 +153,11 @@ static void take_changes(struct loop_state *state)
 static void take_input(struct loop_state *state)
 {
 	static char buf[READ_SIZE];
-	ssize_t n = read(STDIN_FILENO, buf, sizeof(buf));
+	ssize_t n;
+
+	/* Not every change is told by its folder: a link may lead anywhere. */
+	check_config(state);
+	n = read(STDIN_FILENO, buf, sizeof(buf));
 
 	if (n > 0) {
 		(void)server_feed(state->server, buf, (size_t)n);
@@ -215,7 +219,8 @@ static int wait_for(struct loop_state *state)
 	bool reads = !state->in_ended && !state->told && server_wants_input(state->server);
 
 	(void)server_output(state->server, &pending);
-	fds[FD_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
+	fds[FD_IN] = (struct pollfd){.fd = state->in_ended ? -1 : STDIN_FILENO,
+				     .events = reads ? POLLIN : POLLRDHUP};
 	fds[FD_OUT] = (struct pollfd){.fd = state->out_broken ? -1 : STDOUT_FILENO,
 				      .events = pending ? POLLOUT : 0};
 	fds[FD_SIGNAL] = (struct pollfd){.fd = state->signals, .events = POLLIN};
@@ -229,8 +234,10 @@ static int wait_for(struct loop_state *state)
 		state->told = true;
 	if (fds[FD_CONFIG].revents)
 		take_changes(state);
-	if (fds[FD_IN].revents)
+	if (fds[FD_IN].revents && reads)
 		take_input(state);
+	else if (fds[FD_IN].revents)
+		state->in_ended = true; /* it takes no answers, and is gone */
 	return 0;
 }
 

@@ -43,7 +43,8 @@ static int name_place(const struct server *server, const struct call *call, stru
 		return strv_addf(argv, "--session=%s", session->name);
 	if (session->stage && tool_has_option(tool, "stage"))
 		return strv_addf(argv, "--stage=%s", session->stage);
-	return 0;
+	/* Without a name it would be the user's own. */
+	return tool->flags & TOOL_STAGE ? -ENODATA : 0;
 }
 
 int argv_finish(const struct server *server, const struct call *call, struct strv *ret)
@@ -405,7 +406,9 @@ static int prepare(struct server *server, struct call *call, struct rpc_error *e
 {
 	enum tool_id id = (enum tool_id)(call->tool - tools);
 
-	call->needs_session = call->tool->flags & TOOL_SESSION;
+	call->needs_session = call->tool->flags & TOOL_SESSION ||
+			      (call->tool->flags & TOOL_STAGE &&
+			       server->session.state == SESSION_STARTING);
 	if (id == TOOL_RUN)
 		return prepare_run(server, call, error);
 	if (id == TOOL_EXEC)

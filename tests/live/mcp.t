@@ -421,6 +421,24 @@ def case_slow_reader(p):
     c.close()
 
 
+def case_deaf_and_gone(p):
+    """Somebody who does not read, and then says no more."""
+    c = Client(p, reads=False)
+    os.set_blocking(c.proc.stdin.fileno(), False)
+    stalled = 0
+    while stalled < 10:
+        try:
+            if os.write(c.proc.stdin.fileno(), message(id=1, method='tools/list')) < 10:
+                break
+            stalled = 0
+        except BlockingIOError:
+            stalled += 1
+            time.sleep(0.1)
+    ok(stalled == 10, p, 'the server takes no more')
+    status, seconds = c.close()
+    ok(status == 0 and seconds < 8, p, f'and ends when its input does, after {seconds:.1f} s', status)
+
+
 # --- MC13: what commands say ---
 
 def case_untrusted(p):
@@ -522,6 +540,9 @@ def case_not_exposed(p):
     names = [t['name'] for t in c.request('tools/list')['result']['tools']]
     ok(names == ['exec', 'commands', 'history'], p, 'a ceiling takes tools away', names)
     ok(c.call('sandbox_status')['result']['isError'], p, 'and calls of them are refused')
+    uris = [r['uri'] for r in c.request('resources/list')['result']['resources']]
+    ok(uris == ['pale://commands'] and code(c.request('resources/read', {'uri': 'pale://status'})) == -32002 and
+       code(c.request('prompts/get', {'name': 'sandbox'})) == -32602, p, 'and what shows the same', uris)
     c.close()
     p.no_config()
 
@@ -622,6 +643,6 @@ def case_ten_thousand(p):
 
 
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
-     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader,
+     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader, case_deaf_and_gone,
      case_untrusted, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
      case_ten_thousand, uids=(1000,))
