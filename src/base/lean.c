@@ -59,12 +59,13 @@ __attribute__((noinline, aligned(256))) static long let_go_and_wait(const struct
 static uintptr_t own_page(void)
 {
 	uintptr_t page = (uintptr_t)let_go_and_wait & ~(uintptr_t)(PAGE - 1);
-	volatile char *byte = (volatile char *)page;
+	volatile char *first = (volatile char *)page;
+	char byte = *first;
 
 	/* Executable all the while: we may be on it ourselves. */
 	if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
 		return 0;
-	*byte = *byte;
+	*first = byte; /* the same: but now it is ours */
 	return mprotect((void *)page, PAGE, PROT_READ | PROT_EXEC) < 0 ? 0 : page;
 }
 
