@@ -153,15 +153,6 @@ static void on_client(void *data, short revents)
 	}
 }
 
-/* The folder lets nobody in but the user and root; this holds wherever the socket is. */
-static bool is_user(int sock)
-{
-	struct ucred peer;
-	socklen_t len = sizeof(peer);
-
-	return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 && peer.uid == geteuid();
-}
-
 static void refuse(int sock, const char *why)
 {
 	_cleanup_(str_release) struct str body = {0};
@@ -172,34 +163,47 @@ static void refuse(int sock, const char *why)
 		(void)session_send(sock, SESSION_ERROR, 0, &body, NULL, 0, MSG_DONTWAIT);
 }
 
-static void on_listener(void *data, short revents)
+void keeper_adopt(struct keeper *k, int sock)
 {
-	struct keeper *k = data;
-	_cleanup_(fd_closep) int sock = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
-	struct client *client;
+	struct client *client = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*client))
+								  : NULL;
 
-	(void)revents;
-	if (sock < 0)
-		return;
-	if (!is_user(sock)) {
-		refuse(sock, "this session belongs to another user");
-		return;
-	}
-	client = k->n_clients < KEEPER_CLIENTS_MAX ? calloc(1, sizeof(*client)) : NULL;
 	if (!client || loop_add(&k->loop, sock, POLLIN, on_client, client) < 0) {
 		free(client);
 		refuse(sock, "too many ask this session at once");
+		fd_close(sock);
 		return;
 	}
-	*client = (struct client){.keeper = k, .next = k->clients, .sock = take_fd(sock)};
+	*client = (struct client){.keeper = k, .next = k->clients, .sock = sock};
 	k->clients = client;
 	k->n_clients++;
 	/* As a rule its request is there already. */
 	on_client(client, POLLIN);
 }
 
+static void on_listener(void *data, short revents)
+{
+	struct keeper *k = data;
+	int sock = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC);
+	const char *why = sock < 0 ? NULL : peer_refusal(sock, &k->whereabouts);
+
+	(void)revents;
+	if (sock < 0)
+		return;
+	if (!why) {
+		keeper_adopt(k, sock);
+		return;
+	}
+	refuse(sock, why);
+	fd_close(sock);
+}
+
 int keeper_listen(struct keeper *k, struct err *err)
 {
+	int r = whereabouts_own(&k->whereabouts);
+
+	if (r < 0)
+		return err_sys(err, r, "look at ourselves in /proc");
 	k->listener = session_listen(&k->place, err);
 	if (k->listener < 0)
 		return k->listener;

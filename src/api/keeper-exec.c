@@ -197,7 +197,7 @@ static bool is_assignment(const char *text)
 /* The rules of the plan, over the client's variables. */
 static int make_env(struct job *job, const struct wish *w, struct err *err)
 {
-	struct site site = job->keeper->site;
+	struct site site = *job->keeper->site;
 	struct resolved *resolved = &job->run.resolved;
 	struct strv set = {0};
 	int r = strv_copy(&set, &resolved->env_set);
@@ -209,7 +209,8 @@ static int make_env(struct job *job, const struct wish *w, struct err *err)
 			return err_set(err, ERR_USAGE, -EINVAL,
 				       "--setenv: \"%.100s\" is not NAME=VALUE", *text);
 		}
-		r = strv_add(&set, *text);
+		if (!(w->flags & SESSION_SHELL)) /* which has them for this line alone */
+			r = strv_add(&set, *text);
 	}
 	resolved->env_set = set;
 	if (r == 0)

@@ -51,12 +51,25 @@ struct job {
 	struct plan plan;
 	struct strv argv;
 	struct strv line; /* of a shell: what the history is told in place of argv */
+	struct strv set;  /* variables that it was given for this line alone */
+	struct strv base; /* of the first line: all others */
 	int notes;        /* that its shell writes its state to; -1: none */
 	struct err *lost; /* why that was of no use; NULL: it was, or there is none */
 	struct job_output output;
 	int reply; /* what a file tool writes to; 0: none */
 	int status;
 };
+
+/* keeper-peer.c: where a process lives, as far as that tells what confines it. */
+enum { KEEPER_NAMESPACES = 3 };
+struct whereabouts {
+	uint64_t namespaces[KEEPER_NAMESPACES];
+	int filters; /* of seccomp */
+	int no_new_privs;
+};
+int whereabouts_own(struct whereabouts *ret);
+/* Why who is at the other end of SOCK may not ask, or NULL. */
+const char *peer_refusal(int sock, const struct whereabouts *own);
 
 struct client {
 	struct keeper *keeper;
@@ -71,9 +84,10 @@ struct client {
 
 struct keeper {
 	struct run *run;
-	struct site site;
+	const struct site *site; /* the run's: another plan may have brought another one */
 	struct session_place place;
 	struct fingerprint fingerprint;
+	struct whereabouts whereabouts;
 	struct strv shown; /* where a command may begin */
 	struct loop loop;
 	struct standing *standing;
@@ -90,6 +104,7 @@ struct keeper {
 
 /* keeper-clients.c */
 int keeper_listen(struct keeper *k, struct err *err);
+void keeper_adopt(struct keeper *k, int sock); /* a client's, who may ask; owned from here on */
 void keeper_hang_up(struct client *client);
 void keeper_hang_up_all(struct keeper *k);
 /* Sends never wait: who does not take an answer is let go. */

@@ -374,7 +374,7 @@ int keeper_start(struct run *run, const struct run_request *request, const struc
 		r = session_place_take(ask->folder, ask->name, &k.place, err);
 	if (r < 0)
 		return r;
-	k.site = *request->site;
+	k.site = request->site;
 	if (pipe2(pipe, O_CLOEXEC) < 0) {
 		r = err_sys(err, -errno, "pipe");
 		session_place_remove(&k.place);

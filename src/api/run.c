@@ -144,22 +144,40 @@ static int name_quarantine(struct run *run, struct err *err)
 	return run->plan->quarantine ? 0 : err_oom(err);
 }
 
-/* The folder of the sessions is made before anybody is shown its place. */
+/* The folders of the sessions are made before anybody is shown their place. */
+static int make_runtimes(const struct site *site, const struct spec *spec, bool *ret_made,
+			 struct err *err)
+{
+	for (size_t i = 0; i < SITE_RUNTIMES; i++) {
+		const char *path = site_shows_runtime(site, spec, i);
+		int fd = path ? private_dir_open(path, true, err) : -1;
+
+		if (!path)
+			continue;
+		/* Where everything is shown, a place that cannot be made is no obstacle. */
+		if (fd < 0 && spec->filesystem == FILESYSTEM_UNRESTRICTED)
+			continue;
+		if (fd < 0)
+			return fd;
+		fd_close(fd);
+		*ret_made = true;
+	}
+	return 0;
+}
+
 static int probe_site(const struct run *run, struct site *ret, struct err *err)
 {
 	const struct context *context = &run->context;
-	_cleanup_(fd_closep) int made = -1;
-	int r = site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ,
-			   ret, err);
+	const struct spec *spec = &run->resolved.spec;
+	bool made = false;
+	int r = site_probe(spec, &context->user, context->workspace.cwd, environ, ret, err);
 
-	if (r < 0 || !site_shows_runtime(ret))
+	if (r == 0)
+		r = make_runtimes(ret, spec, &made, err);
+	if (r < 0 || !made)
 		return r;
-	made = private_dir_open(context->user.runtime_dir, true, err);
-	if (made < 0)
-		return made;
 	site_release(ret);
-	return site_probe(&run->resolved.spec, &context->user, context->workspace.cwd, environ, ret,
-			  err);
+	return site_probe(spec, &context->user, context->workspace.cwd, environ, ret, err);
 }
 
 /* WITHOUT: it is known that namespaces are refused here. */

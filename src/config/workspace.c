@@ -128,6 +128,19 @@ char *runtime_dir_guess(void)
 	return is_private(usual, uid) ? path_join(usual, "pale") : NULL;
 }
 
+/* Who has another XDG_RUNTIME_DIR, or none, keeps sessions there. */
+static int login_runtime(struct user *user)
+{
+	char usual[40];
+
+	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)user->uid);
+	if ((user->runtime_dir && path_covers(usual, user->runtime_dir)) ||
+	    !is_private(usual, user->uid))
+		return 0;
+	user->login_runtime_dir = path_join(usual, "pale");
+	return user->login_runtime_dir ? 0 : -ENOMEM;
+}
+
 int user_probe(struct user *ret, struct err *err)
 {
 	struct user user = {.uid = geteuid(), .gid = getegid()};
@@ -151,6 +164,8 @@ int user_probe(struct user *ret, struct err *err)
 		user.runtime_dir = path_join(user.state_dir, "run");
 		r = user.runtime_dir ? 0 : -ENOMEM;
 	}
+	if (r == 0)
+		r = login_runtime(&user);
 	if (r < 0) {
 		user_release(&user);
 		return err_oom(err);
@@ -167,6 +182,7 @@ void user_release(struct user *user)
 	free(user->config_dir);
 	free(user->state_dir);
 	free(user->runtime_dir);
+	free(user->login_runtime_dir);
 	*user = (struct user){0};
 }
 

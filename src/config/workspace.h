@@ -19,6 +19,7 @@ struct user {
 	char *state_dir;   /* $XDG_STATE_HOME/pale, or .local/state/pale there; NULL when unknown */
 	char *runtime_dir; /* $XDG_RUNTIME_DIR/pale or /run/user/UID/pale, where that folder is
 			    * the user's alone; else run in state_dir; NULL when unknown */
+	char *login_runtime_dir; /* /run/user/UID/pale, where that is another one */
 };
 
 struct workspace {

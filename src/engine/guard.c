@@ -554,9 +554,10 @@ int guard_renew(struct guard *g, struct err *err)
 			continue;
 		err_set(err, ERR_POLICY, -ESTALE, "%s/%s was made since this sandbox stands",
 			what->dir, what->name);
-		return err_hint(err, -ESTALE,
-				"it is protected, but not yet inside: stop the session, and start it "
-				"anew");
+		return err_hint(
+			err, -ESTALE,
+			"it is protected, but not yet inside: stop the session, and start it "
+			"anew");
 	}
 	g->rests = false;
 	g->sightings = 0;

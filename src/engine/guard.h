@@ -79,7 +79,7 @@ struct guard {
 	unsigned sightings;
 	unsigned quarantined_before; /* by commands that have ended */
 	bool stopped, ended;
-	bool over; /* nothing of the run is left */
+	bool over;  /* nothing of the run is left */
 	bool rests; /* nobody is inside: what appears is the host's */
 };
 

@@ -41,7 +41,7 @@ struct living {
 	bool asked_to_end, timed_out;
 	bool unheard;               /* an order to kill it is on its way since a while */
 	void (*silent)(void *data); /* the warden does not take orders any more */
-	struct events events; /* while it lived */
+	struct events events;       /* while it lived */
 };
 
 /* The loop has its timer from here on. */

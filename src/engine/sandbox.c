@@ -2,16 +2,20 @@
 #include "engine/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "engine/contain.h"
 #include "engine/staged.h"
@@ -20,7 +24,7 @@
 #include "warden/protocol.h"
 #include "warden/tree.h"
 
-enum { TREE_END_MS = 2000 };
+enum { TREE_END_MS = 2000, SPARE_FDS = 32 };
 
 void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 {
@@ -30,6 +34,7 @@ void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 		.stands = stands,
 		.pidfd = -1,
 		.channel = -1,
+		.mounts = -1,
 		.bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 		.scratch = SCRATCH_NONE,
 		.guard = {.tripwire.signals = -1,
@@ -129,6 +134,44 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 	return userns_refused(err_sys(err, r, "create the namespaces"), err);
 }
 
+/* Does nobody miss what OP mounts when it goes a moment later? Of the disk of ROOT and of the
+ * kernel's own file systems; from any other somebody may want to part as soon as we end. */
+static bool may_linger(const struct op *op, dev_t root)
+{
+	struct stat st;
+
+	if (op->kind == OP_ROOT_BIND || op->kind == OP_STAGED)
+		return false; /* of a stage the next run mounts the same layers */
+	if ((op->kind != OP_BIND && op->kind != OP_OVERLAY) || !op->src ||
+	    str_starts(op->src, "/sys/"))
+		return true;
+	if (op->id.dev)
+		return op->id.dev == root;
+	return stat(op->src, &st) < 0 || st.st_dev == root;
+}
+
+/* Whoever is the last in a mount namespace takes its mounts down and waits for a grace
+ * period of the kernel: the warden would, and we for its end. Instead we hold on to it, and
+ * leave that to the kernel. */
+static void hold_mounts(struct sandbox *s)
+{
+	const struct plan *plan = s->plan;
+	struct rlimit limit;
+	struct stat root;
+	char path[48];
+
+	if (!(plan->namespaces & CLONE_NEWNS) || stat("/", &root) < 0)
+		return;
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (!may_linger(&plan->ops[i], root.st_dev))
+			return;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", s->warden);
+	s->mounts = fd_open(path, O_RDONLY);
+	/* Not for the price of a descriptor that will be missed. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < (rlim_t)s->mounts + SPARE_FDS)
+		s->mounts = fd_close(s->mounts);
+}
+
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
 		  struct warden_report *ret_report, struct err *err)
 {
@@ -139,6 +182,7 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 	if (s->plan->engine == ENGINE_BWRAP)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);
+	hold_mounts(s);
 	r = userns_serve(s->plan, s->warden, s->channel, err);
 	if (r == 0 && cgroup_is_passed(s->plan)) {
 		r = limiter_open(&s->limiter, &s->limits, err);
@@ -197,6 +241,7 @@ void sandbox_settle(struct sandbox *s)
 	if (s->warden > 0)
 		guard_finish(&s->guard);
 	guard_close(&s->guard);
+	s->mounts = fd_close_later(s->mounts);
 }
 
 int sandbox_explain(const struct sandbox *s, int r, struct err *err)
@@ -216,6 +261,7 @@ void sandbox_release(struct sandbox *s)
 {
 	s->channel = fd_close(s->channel);
 	s->pidfd = fd_close(s->pidfd);
+	s->mounts = fd_close(s->mounts);
 	bwrap_release(&s->bwrap);
 	limiter_close(&s->limiter);
 }

@@ -83,8 +83,8 @@ struct site {
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
 	struct strv ignored;     /* hidden as well, without links: .paleignore, aliases */
-	struct site_path own[4]; /* the user's configuration and state of pale, and where its
-				  * sessions are reached: the last */
+	struct site_path own[5]; /* the user's configuration and state of pale, and where its
+				  * sessions are reached: the last two */
 	struct strv own_links;   /* the links that lead there */
 	struct site_cache {
 		char *dst; /* where the command expects it, without links */
@@ -105,6 +105,7 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 int site_add_caches(struct site *site, const struct spec *spec, const struct workspace *workspace,
 		    struct err *err);
 void site_release(struct site *site);
-/* Does a rule show the place of the sessions' folder, which is not there yet? Whoever makes
- * it later would make it for all to see. */
-bool site_shows_runtime(const struct site *site);
+/* The N-th place of the sessions' folders when it is not there yet and SPEC may show where it
+ * will be: whoever makes it later would make it for all to see. Else NULL. */
+enum { SITE_RUNTIMES = 2 };
+const char *site_shows_runtime(const struct site *site, const struct spec *spec, size_t n);

@@ -223,7 +223,8 @@ static int add_own(struct site *site, const struct user *user, struct err *err)
 {
 	_cleanup_(freep) char *file = user->config_dir ? path_join(user->config_dir, "pale.toml")
 						       : NULL;
-	const char *const paths[] = {user->config_dir, user->state_dir, file, user->runtime_dir};
+	const char *const paths[] = {user->config_dir, user->state_dir, file,
+				     user->login_runtime_dir, user->runtime_dir};
 	int r = 0;
 
 	for (size_t i = 0; i < array_len(paths) && r == 0; i++) {
@@ -373,14 +374,18 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 	return 0;
 }
 
-bool site_shows_runtime(const struct site *site)
+const char *site_shows_runtime(const struct site *site, const struct spec *spec, size_t n)
 {
-	const struct site_path *own = &site->own[array_len(site->own) - 1];
+	const struct site_path *own = &site->own[array_len(site->own) - SITE_RUNTIMES + n];
 
-	for (size_t i = 0; i < site->paths_len && own->real && own->type == SITE_ABSENT; i++)
+	if (!own->real || own->type != SITE_ABSENT || !spec_is_confined(spec))
+		return NULL;
+	if (spec->filesystem == FILESYSTEM_UNRESTRICTED)
+		return own->path;
+	for (size_t i = 0; i < site->paths_len; i++)
 		if (site->paths[i].real && path_covers(site->paths[i].real, own->real))
-			return true;
-	return false;
+			return own->path;
+	return NULL;
 }
 
 static int add_cache(const struct workspace *workspace, const char *path, struct site_cache *ret,

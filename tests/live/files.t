@@ -416,6 +416,8 @@ def case_bounds(p):
     r = asked(p, 'read', 'long')
     ok(r['lines'] == 2000 and r['next_offset'] == 2001 and r['cut_lines'] == 1 and r['text'].startswith('xxx') and
        '[…100000 bytes]' in r['text'].split('\n')[0] and len(r['text']) < 10000, p, 'many lines, and a long one', r['result'])
+    r = tool_run(p, 'grep', 'xxx', 'long')
+    ok(len(r.out) < 700 and r.out.endswith(' […100000 bytes]\n'.encode()), p, 'grep cuts it, too, and says so', r)
     r = asked(p, 'read', 'long', '--offset', '5000')
     ok(r['lines'] == 2 and r['next_offset'] is None, p, 'its end', r['result'])
     r = asked(p, 'read', 'long', '--offset', '9999')
@@ -442,8 +444,12 @@ def case_bounds(p):
     (p.ws / 'huge').unlink()
     r = asked(p, 'read', 'long', '--max-output', '1k')
     ok(r['lines'] == 2000, p, 'max_output does not cut an answer', r['result'])
-    r = asked(p, 'grep', 'x', '--timeout', '1ms')
-    ok(r['result'].code == 1 and r['outcome'] in ('timeout', 'ok', 'failed'), p, 'a timeout is one', r['result'])
+    for i in range(40):
+        p.write(p.ws / f'much{i}', b'ab' * 4000000)
+    r = asked(p, 'grep', '(a|b)*[^ab]c$', '--timeout', '20ms')
+    ok(r['result'].code == 1 and r['outcome'] == 'timeout' and 'too long' in r['error']['message'], p, 'a search that takes too long is ended', r['result'])
+    for i in range(40):
+        (p.ws / f'much{i}').unlink()
 
 
 def case_what_a_command_cannot_FR(p):

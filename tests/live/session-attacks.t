@@ -262,6 +262,48 @@ def case_a_run_that_was_there_first(p):
         ok(b'socket' not in out and b'seen' not in out, p, 'the run does not see it', out)
 
 
+def case_confined_elsewhere(p):
+    """Who is confined, and sees the socket all the same, is of the same uid: and is refused."""
+    with Box(p, 'elsewhere') as box:
+        box.start()
+        other = p.mkdir(box.top / 'other')
+        p.write(other / 'ask.py', CLIENT)
+        p.write(box.top / 'ask.py', CLIENT)
+        args = (str(box.socket), str(box.ws), fixed_size(p), str(box.ws / 'made'))
+        # another XDG_RUNTIME_DIR: nothing says that this one is to be hidden
+        env = dict(box.env, XDG_RUNTIME_DIR=str(box.private('another')), XDG_STATE_HOME=str(box.private('third')))
+        engine = ENGINE_OPTIONS if ENGINE else ()
+        for options in (('--read', str(box.runtime)), ('--read', str(box.top)), ('--filesystem', 'unrestricted')):
+            if ENGINE and options[0] != '--read':
+                continue
+            r = p.pale(*engine, *options, '--', 'sh', '-c', 'echo BOOTED; ls -d "$1" && exec /usr/bin/python3 ask.py "$@"', 'sh', *args, cwd=other, env=env)
+            ok(r.booted and args[0].encode() in r.out and refused(r.out.decode().split()[2:]), p, f'{options}: it sees the socket, and is refused', r)
+        time.sleep(0.3)
+        ok(not (box.ws / 'made').exists(), p, 'nothing was run for it')
+        for name, wrap in (('no new privileges', (SETPRIV, '--no-new-privs')), ('a mount namespace', ('unshare', '-m') if p.uid == 0 else ('unshare', '-rm'))):
+            if p.run(*wrap, 'true').code == 0:
+                got = p.run(*wrap, '/usr/bin/python3', box.top / 'ask.py', *args).out.decode().split()
+                ok(refused(got), p, f'{name}: refused', got)
+        got = p.run('/usr/bin/python3', box.top / 'ask.py', *args).out.decode().split()
+        ok(got == [str(FACTS), str(STARTED)] and wait_for(lambda: (box.ws / 'made').exists()), p, 'who is not is served', got)
+        r = box.sh('echo fine')
+        ok(r.rest == b'fine\n', p, 'and pale exec', r)
+
+
+@needs('whole')
+def case_before_the_folder_is_made(p):
+    """filesystem = unrestricted, and no session was ever there."""
+    with Box(p, 'before') as box:
+        p.write(box.ws / 'wait.sh', 'echo BOOTED; while ! [ -e go ]; do sleep 0.02; done; find "$1/runtime" -name socket; ls "$1/runtime"; ls "$1/runtime/pale/"* && echo seen')
+        run = p.start_pale('--filesystem', 'unrestricted', '--', 'sh', 'wait.sh', str(box.top), cwd=box.ws, env=box.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        run.stdout.readline()
+        box.start()
+        ok(box.socket.exists(), p, 'a session comes later')
+        p.write(box.ws / 'go', '')
+        out = run.communicate(timeout=20)[0]
+        ok(b'socket' not in out and b'seen' not in out and b'pale\n' in out, p, 'the run does not see it', out)
+
+
 def case_noise(p):
     """Malformed messages: an error or the end of the connection, and others are served."""
     if os.geteuid() != p.uid:
@@ -321,4 +363,4 @@ def case_noise(p):
         ok(r.rest == b'fine\n', p, f'after {len(many)} connections at once', r)
 
 
-main(case_another_user, case_foreign_runtime_folder, case_squatters, case_from_inside, case_a_run_that_was_there_first, case_noise)
+main(case_another_user, case_foreign_runtime_folder, case_squatters, case_from_inside, case_a_run_that_was_there_first, case_confined_elsewhere, case_before_the_folder_is_made, case_noise)
