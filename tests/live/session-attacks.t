@@ -363,4 +363,51 @@ def case_noise(p):
         ok(r.rest == b'fine\n', p, f'after {len(many)} connections at once', r)
 
 
-main(case_another_user, case_foreign_runtime_folder, case_squatters, case_from_inside, case_a_run_that_was_there_first, case_confined_elsewhere, case_before_the_folder_is_made, case_noise)
+@needs('isolated')
+def case_limits_of_pid_1(p):
+    with Box(p, 'limits') as box:
+        ok(box.start().code == 0, p, 'it stands')
+        r = box.sh('prlimit --pid 1 --nofile=3:3; echo $?; prlimit --pid 1 --fsize=0; echo $?; prlimit --pid 1 --cpu=1; echo $?')
+        ok(r.booted and r.rest == b'1\n1\n1\n', p, "a command cannot set the warden's limits", r)
+        r = box.sh('echo fine > file; cat file; prlimit --nofile=9:9 sh -c "ulimit -n"')
+        ok(r.rest == b'fine\n9\n', p, 'the next one works, and can set its own', r)
+
+
+def case_tampering_of_those_left_behind(p):
+    if ENGINE == 'landlock':
+        return skip(p, 'landlock opens the workspace as a whole', only_root=True)
+
+    def tampered(box):
+        return [(e['run'], e['code'], (e['data'] or {}).get('path')) for e in box.verb('events', '-n', '0', '-j').json()
+                if e['kind'] == 'sandbox.tamper']
+    with Box(p, 'tamper') as box:
+        ok(box.start().code == 0, p, 'it stands')
+        r = box.sh('(sleep 0.5; echo evil > .envrc; sleep 300) > /dev/null 2>&1 &')
+        ok(r.booted and tampered(box) == [], p, 'a command leaves somebody behind', r)
+        time.sleep(1)
+        got = tampered(box)
+        ok(not (box.ws / '.envrc').exists() and got == [(None, 'quarantined', str(box.ws / '.envrc'))], p,
+           'what he does to a protected name is in the history at once', got)
+        box.verb('session', 'stop', 's')
+        ok(tampered(box) == got, p, 'and once', tampered(box))
+
+
+def case_names_of_the_host(p):
+    if ENGINE == 'landlock':
+        return skip(p, 'landlock opens the workspace as a whole', only_root=True)
+    with Box(p, 'names') as box:
+        ok(box.start().code == 0, p, 'it stands')
+        ok(box.sh('true').booted and box.verb('exec', '--', 'true').code == 0, p, 'and so does the default one')
+        time.sleep(0.5)
+        p.mkdir(box.ws / '.vscode')
+        time.sleep(0.5)
+        ok((box.ws / '.vscode').is_dir(), p, 'a folder of the host stays')
+        r = box.sh('touch .vscode/evil')
+        ok(r.code == 125 and b'.vscode was made' in r.err, p, 'a command is refused', r)
+        r = box.verb('exec', '--', 'sh', '-c', 'echo BOOTED; touch .vscode/evil')
+        ok(r.booted and r.code != 0 and not (box.ws / '.vscode/evil').exists(), p, 'the default session is started anew, and keeps it', r)
+        ok((box.ws / '.vscode').is_dir(), p, 'which stays')
+
+
+main(case_another_user, case_foreign_runtime_folder, case_squatters, case_from_inside, case_a_run_that_was_there_first, case_confined_elsewhere, case_before_the_folder_is_made, case_limits_of_pid_1,
+     case_tampering_of_those_left_behind, case_names_of_the_host, case_noise)
