@@ -35,10 +35,11 @@
 enum { VARIANTS = sizeof(filters) / sizeof(filters[0]) };
 
 /* Sets of variants: bit V stands for filters[V]. */
-enum { ALL = 0x3f, ISOLATED = 0x5, VISIBLE = 0x3a, FLAT = 0x33, NESTED = 0xc };
-enum { SPACED = 0xf, BARE = 0x30, ONLINE = 0x10, OFFLINE = 0x20 }; /* with namespaces or without */
-static const char *const variant_names[] = {"isolated",       "visible", "nested",
-					    "visible nested", "bare",    "bare offline"};
+enum { ALL = 0xff, ISOLATED = 0xc5, VISIBLE = 0x3a, FLAT = 0x73, NESTED = 0x8c };
+enum { ALONE = 0x5, SHARED = 0xc0 }; /* isolated, with one command or with several */
+enum { SPACED = 0xcf, BARE = 0x30, ONLINE = 0x10, OFFLINE = 0x20 }; /* with namespaces or without */
+static const char *const variant_names[] = {"isolated", "visible",      "nested", "visible nested",
+					    "bare",     "bare offline", "shared", "shared nested"};
 
 #define ERROR(error) (SECCOMP_RET_ERRNO | (error))
 #define ALLOWED      SECCOMP_RET_ALLOW
@@ -502,7 +503,7 @@ static void test_modes(void)
 
 static void about_pid(const char *name, long nr, unsigned at)
 {
-	static const uint64_t others[] = {1, 2, 4711, 0x7fffffff, 0xffffffff, 4711 | HIGH};
+	static const uint64_t others[] = {2, 4711, 0x7fffffff, 0xffffffff, 4711 | HIGH};
 	bool good = true, twin = true;
 	uint64_t args[6] = {0};
 
@@ -511,6 +512,10 @@ static void about_pid(const char *name, long nr, unsigned at)
 		good &= all_say(VISIBLE, REFUSED, name, nr, args);
 		twin &= all_say(ISOLATED, ALLOWED, name, nr, args);
 	}
+	args[at] = 1;
+	tap_ok(all_say(ALL, REFUSED, name, nr, args), "%s of PID 1 is refused", name);
+	args[at] = 1 | HIGH;
+	tap_ok(all_say(ALL, REFUSED, name, nr, args), "and with bits that do not count");
 	args[at] = 0;
 	tap_ok(good, "%s of another process is refused when visible", name);
 	tap_ok(twin, "twin: it is allowed when isolated");
@@ -532,20 +537,34 @@ static void test_other_processes(void)
 		       SAY(VISIBLE, REFUSED, prlimit64, 4711, RLIMIT_CPU, limit, limit) &&
 		       SAY(VISIBLE, REFUSED, prlimit64, 1 | HIGH, RLIMIT_AS, 1ull << 32),
 	       "prlimit64 of another process is refused when visible");
-	tap_ok(SAY(ISOLATED, ALLOWED, prlimit64, 4711, RLIMIT_CPU, limit),
-	       "twin: not when isolated");
+	tap_ok(SAY(ALONE, ALLOWED, prlimit64, 4711, RLIMIT_CPU, limit), "twin: not when isolated");
+	tap_ok(SAY(SHARED, REFUSED, prlimit64, 4711, RLIMIT_CPU, limit) &&
+		       SAY(SHARED, REFUSED, prlimit64, 4711 | HIGH, RLIMIT_CPU, limit),
+	       "but where several commands are");
+	tap_ok(SAY(ALL, REFUSED, prlimit64, 1, RLIMIT_CPU, limit) &&
+		       SAY(ALL, REFUSED, prlimit64, 1 | HIGH, RLIMIT_CPU, limit),
+	       "and always of PID 1");
 	tap_ok(SAY(ALL, ALLOWED, prlimit64, 0, RLIMIT_CPU, limit), "twin: nor of oneself");
 	tap_ok(SAY(ALL, ALLOWED, prlimit64, 4711, RLIMIT_CPU, 0, limit), "twin: nor to read it");
 
 	/* "0" is then the caller's uid, and all that runs under it. */
-	tap_ok(SAY(VISIBLE, REFUSED, setpriority, PRIO_USER, 0, 19) &&
-		       SAY(VISIBLE, REFUSED, setpriority, PRIO_USER | HIGH, 0, 19),
-	       "setpriority of the whole user is refused when visible");
-	tap_ok(SAY(VISIBLE, REFUSED, ioprio_set, 3, 0, 3 << 13), "and so is ioprio_set");
+	tap_ok(SAY(ALL, REFUSED, setpriority, PRIO_USER, 0, 19) &&
+		       SAY(ALL, REFUSED, setpriority, PRIO_USER | HIGH, 0, 19),
+	       "setpriority of the whole user is refused");
+	tap_ok(SAY(ALL, REFUSED, ioprio_set, 3, 0, 3 << 13), "and so is ioprio_set");
 	tap_ok(SAY(ALL, ALLOWED, setpriority, PRIO_PROCESS, 0, 19) &&
 		       SAY(ALL, ALLOWED, setpriority, PRIO_PGRP, 0, 19),
 	       "twin: setpriority of oneself or one's group is allowed");
-	tap_ok(SAY(ISOLATED, ALLOWED, setpriority, PRIO_USER, 0, 19), "twin: or when isolated");
+}
+
+static void test_leases(void)
+{
+	tap_ok(SAY(ALL, REFUSED, fcntl, 3, F_SETLEASE, F_WRLCK) &&
+		       SAY(ALL, REFUSED, fcntl, 3, F_SETLEASE | HIGH, F_RDLCK),
+	       "a file cannot be leased");
+	tap_ok(SAY(ALL, ALLOWED, fcntl, 3, F_GETLEASE) && SAY(ALL, ALLOWED, fcntl, 3, F_SETLK) &&
+		       SAY(ALL, ALLOWED, fcntl, 3, F_SETFL, O_NONBLOCK),
+	       "twin: but locked");
 }
 
 /* -- Their shape --------------------------------------------------------------- */
@@ -577,7 +596,7 @@ static void test_shape(void)
 
 int main(void)
 {
-	tap_ok(VARIANTS == 6, "there are six filters");
+	tap_ok(VARIANTS == 8, "there are eight filters");
 	test_shape();
 	test_architectures();
 	test_numbers();
@@ -596,5 +615,6 @@ int main(void)
 	test_personality();
 	test_modes();
 	test_other_processes();
+	test_leases();
 	return tap_done();
 }
