@@ -244,6 +244,10 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 	kept = ear;
 	if (r == 0)
 		r = run_raise(k->run, request, &k->loop, &kept, &k->standing, err);
+	/* Not before: it may have been planned anew. */
+	k->site = *request->site;
+	if (r == 0)
+		r = keeper_covers_take(k, err);
 	if (r == 0)
 		r = spec_readable(&k->run->resolved.spec, &k->shown) < 0 ? err_oom(err) : 0;
 	if (r == 0)
@@ -343,7 +347,6 @@ int keeper_start(struct run *run, const struct run_request *request, const struc
 		r = session_place_take(ask->folder, ask->name, &k.place, err);
 	if (r < 0)
 		return r;
-	k.site = *request->site;
 	if (pipe2(pipe, O_CLOEXEC) < 0) {
 		r = err_sys(err, -errno, "pipe");
 		session_place_remove(&k.place);
