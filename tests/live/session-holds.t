@@ -185,10 +185,23 @@ def case_umask(p):
             name = f'f{mask:o}'
             old = os.umask(mask)
             r = box.sh(f'umask; >{name}; mkdir {name}.d')
-            w = box.verb('file', 'write', f'{name}.t', '-s', 's', input=b'x')
+            w = box.verb('file', 'write', f'{name}.t', '-s', 's', data=b'x')
             os.umask(old)
             modes = [(box.ws / n).stat().st_mode & 0o777 for n in (name, name + '.d', name + '.t') if (box.ws / n).exists()]
             ok(r.booted and modes == [0o666 & ~mask, 0o777 & ~mask, 0o666 & ~mask], p, f"umask {mask:03o} is the caller's", f'{modes} {r} {w}')
 
 
-main(case_hidden_stays_hidden, case_hidden_rules, case_places_of_home, case_planted_root, case_limits_that_are_none, case_umask)
+def case_variables_are_forgotten(p):
+    """The keeper's environment has nothing of its starter's."""
+    if os.geteuid() != 0:
+        return skip(p, 'only root can look', only_root=True)
+    with Box(p, 'forget') as box:
+        mark = f'mark{time.time_ns()}'
+        started(p, box.start(env=dict(box.env, SOME_TOKEN='x' + mark)))
+        with open(f'/proc/{box.pid()}/environ', 'rb') as f:
+            ok(mark.encode() not in f.read(), p, 'the keeper does not show it')
+        r = box.verb('exec', '-s', 's', '--setenv', 'X=1', '--', 'sh', '-c', 'echo $X $HOME')
+        ok(r.code == 0 and r.out.startswith(b'1 /'), p, 'commands bring their own', r)
+
+
+main(case_hidden_stays_hidden, case_hidden_rules, case_places_of_home, case_planted_root, case_limits_that_are_none, case_umask, case_variables_are_forgotten)
