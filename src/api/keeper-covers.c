@@ -29,7 +29,7 @@ static bool is_same(struct file_id a, struct file_id b)
 
 int keeper_covers_take(struct keeper *k, struct err *err)
 {
-	const struct strv *hidden = &k->site.ignored;
+	const struct strv *hidden = &k->site->ignored;
 
 	if (!spec_is_confined(&k->run->resolved.spec) || hidden->len == 0)
 		return 0;
@@ -46,8 +46,8 @@ static bool is_covered(const struct keeper *k, const char *path)
 {
 	struct file_id now = id_of(path);
 
-	for (size_t i = 0; i < k->site.ignored.len; i++)
-		if (strcmp(k->site.ignored.items[i], path) == 0)
+	for (size_t i = 0; i < k->site->ignored.len; i++)
+		if (strcmp(k->site->ignored.items[i], path) == 0)
 			return now.ino == 0 || is_same(now, k->covers[i]);
 	return now.ino == 0;
 }
@@ -68,8 +68,8 @@ static int check_rules(const struct keeper *k, struct err *err)
 {
 	size_t n = k->run->resolved.spec.paths_hidden.len;
 
-	for (size_t i = k->site.paths_len - n; i < k->site.paths_len; i++) {
-		const struct site_path *was = &k->site.paths[i];
+	for (size_t i = k->site->paths_len - n; i < k->site->paths_len; i++) {
+		const struct site_path *was = &k->site->paths[i];
 		_cleanup_(freep) char *real = NULL;
 		struct file_id now = {0};
 
@@ -87,7 +87,7 @@ static int check_rules(const struct keeper *k, struct err *err)
 /* As it was done for the plan: files may match .paleignore that were not there. */
 static int check_ignored(const struct keeper *k, struct err *err)
 {
-	struct site now = k->site;
+	struct site now = *k->site;
 	int r;
 
 	now.ignored = (struct strv){0};
@@ -108,6 +108,6 @@ int keeper_covers_check(const struct keeper *k, struct err *err)
 		return 0;
 	r = check_rules(k, err);
 	if (r == 0)
-		r = check_list(k, &k->site.ignored, err);
+		r = check_list(k, &k->site->ignored, err);
 	return r == 0 && has_list ? check_ignored(k, err) : r;
 }

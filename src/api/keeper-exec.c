@@ -206,7 +206,7 @@ static bool is_assignment(const char *text)
 /* The rules of the plan, over the client's variables. */
 static int make_env(struct job *job, const struct wish *w, struct err *err)
 {
-	struct site site = job->keeper->site;
+	struct site site = *job->keeper->site;
 	struct resolved *resolved = &job->run.resolved;
 	struct strv set = {0};
 	int r = strv_copy(&set, &resolved->env_set);

@@ -82,12 +82,12 @@ struct client {
 
 struct keeper {
 	struct run *run;
-	struct site site;
+	const struct site *site; /* the run's: another plan may have brought another one */
 	struct session_place place;
 	struct fingerprint fingerprint;
 	struct whereabouts whereabouts;
-	struct file_id *covers; /* what lay where, of site.ignored */
-	struct strv shown; /* where a command may begin */
+	struct file_id *covers; /* what lay where, of site->ignored */
+	struct strv shown;      /* where a command may begin */
 	struct loop loop;
 	struct standing *standing;
 	int listener, signals, lifeline;

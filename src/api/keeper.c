@@ -244,8 +244,6 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 	kept = ear;
 	if (r == 0)
 		r = run_raise(k->run, request, &k->loop, &kept, &k->standing, err);
-	/* Not before: it may have been planned anew. */
-	k->site = *request->site;
 	if (r == 0)
 		r = keeper_covers_take(k, err);
 	if (r == 0)
@@ -280,9 +278,8 @@ static void forget_starter(struct keeper *k)
 {
 	static char *none[] = {NULL};
 
-	for (size_t i = 0; i < k->site.env.len; i++)
-		explicit_bzero(k->site.env.items[i], strlen(k->site.env.items[i]));
-	k->site.env = (struct strv){0};
+	for (size_t i = 0; i < k->site->env.len; i++)
+		explicit_bzero(k->site->env.items[i], strlen(k->site->env.items[i]));
 	wipe(environ);
 	environ = none;
 }
@@ -367,6 +364,7 @@ int keeper_start(struct run *run, const struct run_request *request, const struc
 		r = session_place_take(ask->folder, ask->name, &k.place, err);
 	if (r < 0)
 		return r;
+	k.site = request->site;
 	if (pipe2(pipe, O_CLOEXEC) < 0) {
 		r = err_sys(err, -errno, "pipe");
 		session_place_remove(&k.place);

@@ -203,6 +203,8 @@ static int show_line(const struct reply_field *file, const struct reply_field *f
 				(unsigned long long)line.line);
 	if (r == 0)
 		r = append_shown(out, line.text, line.len, raw);
+	if (r == 0 && line.cut)
+		r = str_appendf(out, " […%llu bytes]", (unsigned long long)(line.len + line.cut));
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 

@@ -31,6 +31,7 @@ struct living {
 	struct watcher watcher;
 	bool watched;
 	int listener; /* -1: none, or not yet */
+	bool listens; /* it is part of the loop */
 	bool over;    /* told; only its listener is left, for what it left behind */
 	uint64_t started_ns;
 	uint64_t timeout_ms;

@@ -2,8 +2,10 @@
 #include "engine/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -20,7 +22,7 @@
 #include "warden/protocol.h"
 #include "warden/tree.h"
 
-enum { TREE_END_MS = 2000 };
+enum { TREE_END_MS = 2000, SPARE_FDS = 32 };
 
 void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 {
@@ -30,6 +32,7 @@ void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 		.stands = stands,
 		.pidfd = -1,
 		.channel = -1,
+		.mounts = -1,
 		.bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 		.scratch = SCRATCH_NONE,
 		.guard = {.tripwire.signals = -1,
@@ -129,6 +132,27 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 	return userns_refused(err_sys(err, r, "create the namespaces"), err);
 }
 
+/* Whoever is the last in a mount namespace takes its mounts down and waits for a grace
+ * period of the kernel: the warden would, and we for its end. Instead we hold on to it, and
+ * leave that to the kernel. Not where the next run mounts the same again, nor where every
+ * file system of the host is in it. */
+static void hold_mounts(struct sandbox *s)
+{
+	struct rlimit limit;
+	char path[48];
+
+	if (!(s->plan->namespaces & CLONE_NEWNS) || s->plan->staging)
+		return;
+	for (size_t i = 0; i < s->plan->ops_len; i++)
+		if (s->plan->ops[i].kind == OP_ROOT_BIND)
+			return;
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", s->warden);
+	s->mounts = fd_open(path, O_RDONLY);
+	/* Not for the price of a descriptor that will be missed. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < (rlim_t)s->mounts + SPARE_FDS)
+		s->mounts = fd_close(s->mounts);
+}
+
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
 		  struct warden_report *ret_report, struct err *err)
 {
@@ -139,6 +163,7 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 	if (s->plan->engine == ENGINE_BWRAP)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);
+	hold_mounts(s);
 	r = userns_serve(s->plan, s->warden, s->channel, err);
 	if (r == 0 && cgroup_is_passed(s->plan)) {
 		r = limiter_open(&s->limiter, &s->limits, err);
@@ -197,6 +222,7 @@ void sandbox_settle(struct sandbox *s)
 	if (s->warden > 0)
 		guard_finish(&s->guard);
 	guard_close(&s->guard);
+	s->mounts = fd_close_later(s->mounts);
 }
 
 int sandbox_explain(const struct sandbox *s, int r, struct err *err)
@@ -216,6 +242,7 @@ void sandbox_release(struct sandbox *s)
 {
 	s->channel = fd_close(s->channel);
 	s->pidfd = fd_close(s->pidfd);
+	s->mounts = fd_close(s->mounts);
 	bwrap_release(&s->bwrap);
 	limiter_close(&s->limiter);
 }

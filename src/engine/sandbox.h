@@ -36,6 +36,7 @@ struct sandbox {
 	pid_t warden; /* our child: with ENGINE_BWRAP it is further down */
 	int pidfd;
 	int channel;
+	int mounts; /* its mount namespace, to be let go of last; -1: by the warden's end */
 	bool hung_up;
 };
 

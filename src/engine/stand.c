@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "engine/living.h"
 #include "engine/outbox.h"
+#include "engine/parked.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
@@ -36,6 +37,7 @@ struct stand {
 	struct living *first;
 	size_t living; /* that are not over */
 	struct outbox outbox;
+	struct parked parked;
 	struct loop_timer hangup; /* those inside had their time */
 	int oom_event;            /* memory ran out; -1: not told */
 	uint64_t oom_ns, ooms, forks_refused;
@@ -95,25 +97,15 @@ static void forget(struct stand *s, struct living *l)
 
 /* -- Events, for whoever lives while they happen -------------------------- */
 
-static void copy_events(struct events *to, const struct events *from)
-{
-	for (size_t i = 0; i < from->len; i++) {
-		const struct event *e = &from->items[i];
-
-		(void)events_add_tamper(to, e->path, e->action, e->where, e->reason, e->window_us);
-	}
-	to->dropped += from->dropped;
-}
-
 static void hand_out_events(struct stand *s)
 {
 	if (s->fresh.len == 0 && s->fresh.dropped == 0)
 		return;
 	for (struct living *l = s->first; l; l = l->next)
 		if (!l->over)
-			copy_events(&l->events, &s->fresh);
+			events_append(&l->events, &s->fresh);
 	if (s->living == 0)
-		copy_events(&s->kept, &s->fresh);
+		events_append(&s->kept, &s->fresh);
 	events_release(&s->fresh);
 }
 
@@ -140,11 +132,20 @@ static void judge_by_counters(struct stand *s, const struct living *l, struct re
 	s->forks_refused = refused;
 }
 
-static bool has_hung_up(int listener)
+/* Can nobody call any more? */
+static bool is_silent(const struct living *l)
 {
-	struct pollfd fd = {.fd = listener, .events = POLLIN};
+	struct pollfd fd = {.fd = l->listener, .events = POLLIN};
 
-	return poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP && !(fd.revents & POLLIN);
+	return !l->listens ||
+	       (poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP && !(fd.revents & POLLIN));
+}
+
+static void stop_listening(struct stand *s, struct living *l)
+{
+	if (l->listens)
+		loop_remove(s->loop, l->listener);
+	l->listens = false;
 }
 
 /* What it left behind may still make calls that wait for an answer. */
@@ -160,8 +161,9 @@ static void release_watched(struct stand *s, struct living *l)
 	struct watcher watcher = l->watcher;
 	bool watched = l->watched;
 
-	if (l->listener >= 0)
-		loop_remove(s->loop, l->listener);
+	stop_listening(s, l);
+	parked_add(&s->parked, l->listener);
+	l->listener = -1;
 	forget(s, l);
 	if (watched && watcher.done)
 		watcher.done(watcher.data);
@@ -176,7 +178,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 
 	if (!failed) {
 		/* Its last calls are answered before their number is told. */
-		if (l->listener >= 0)
+		if (l->listens)
 			(void)l->watcher.serve(l->watcher.data);
 		living_judge(l, report, &result);
 		judge_by_counters(s, l, &result);
@@ -186,7 +188,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 	l->events = (struct events){0};
 	leave(s, l);
 	s->ear.ended(s->ear.data, own, &result, failed ? &report->err : NULL);
-	if (l->listener < 0 || failed || has_hung_up(l->listener))
+	if (failed || is_silent(l))
 		release_watched(s, l);
 }
 
@@ -201,10 +203,12 @@ static void on_listener(void *data, short revents)
 
 	if (revents & POLLIN && l->watcher.serve(l->watcher.data))
 		return;
-	if (revents & POLLIN && !l->over)
-		signal_kin(s, l->id, SIGKILL); /* its calls would wait for ever */
-	loop_remove(s->loop, l->listener);
-	l->listener = fd_close(l->listener); /* now they fail */
+	stop_listening(s, l);
+	if (revents & POLLIN) {
+		if (!l->over)
+			signal_kin(s, l->id, SIGKILL); /* its calls would wait for ever */
+		l->listener = fd_close(l->listener);   /* now they fail */
+	}
 	if (l->over)
 		release_watched(s, l);
 }
@@ -219,6 +223,7 @@ static void take_listener(struct stand *s, struct living *l, int listener)
 		return;
 	}
 	l->listener = listener;
+	l->listens = true;
 	l->watcher.begin(l->watcher.data, listener);
 }
 
@@ -457,6 +462,7 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 	s->oom_event = -1;
 	s->started_ns = clock_mono_ns();
 	sandbox_init(&s->sandbox, plan, true);
+	parked_init(&s->parked, loop);
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	r = raise_walls(s, err);
 	if (r == 0)
@@ -470,6 +476,7 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 		sandbox_collect(&s->sandbox, &s->usage);
 	sandbox_settle(&s->sandbox);
 	r = sandbox_explain(&s->sandbox, r > 0 ? 0 : r, err);
+	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	events_release(&s->fresh);
 	fd_close(s->oom_event);
@@ -505,13 +512,14 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 		ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 		ret->usage = s->usage;
 		limiter_judge(&s->sandbox.limiter, ret);
-		copy_events(&ret->events, &s->kept);
-		copy_events(&ret->events, &s->fresh);
+		events_append(&ret->events, &s->kept);
+		events_append(&ret->events, &s->fresh);
 	}
 	events_release(&s->kept);
 	events_release(&s->fresh);
 	outbox_release(&s->outbox);
 	fd_close(s->oom_event);
+	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	free(s);
 	return NULL;

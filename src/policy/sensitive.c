@@ -76,8 +76,8 @@ static const char *reason(const char *path, const struct user *user)
 			return "it belongs to the system alone";
 	if (holds_credentials(path, user))
 		return "credentials are kept there";
-	if (is_run_later(path, user, true) ||
-	    is_dot_of_home(path, user->home) || is_dot_of_home(path, user->pw_home))
+	if (is_run_later(path, user, true) || is_dot_of_home(path, user->home) ||
+	    is_dot_of_home(path, user->pw_home))
 		return "programs outside of the boundary act on what is there";
 	return NULL;
 }

@@ -54,6 +54,17 @@ int events_add_tamper(struct events *events, const char *path, enum tamper_actio
 	return 0;
 }
 
+void events_append(struct events *events, const struct events *from)
+{
+	for (size_t i = 0; i < from->len; i++) {
+		const struct event *e = &from->items[i];
+
+		(void)events_add_tamper(events, e->path, e->action, e->where, e->reason,
+					e->window_us);
+	}
+	events->dropped += from->dropped;
+}
+
 void events_release(struct events *events)
 {
 	for (size_t i = 0; i < events->len; i++)

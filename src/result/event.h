@@ -36,6 +36,8 @@ struct events {
 /* Strings are copied; WHERE and REASON may be NULL. 0 or -ENOMEM. */
 int events_add_tamper(struct events *events, const char *path, enum tamper_action action,
 		      const char *where, const char *reason, uint64_t window_us);
+/* Copies of what FROM has. Without memory some are missing. */
+void events_append(struct events *events, const struct events *from);
 void events_release(struct events *events);
 const char *tamper_action_name(enum tamper_action action);
 /* "events":[…] */

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/lean.h"
+#include "base/quick.h"
 #include "confine/landlock.h"
 #include "plan/plan.h"
 #include "warden/errand.h"
@@ -320,6 +321,7 @@ _Noreturn void errands_serve(struct warden *w, int children)
 
 	reset_signals();
 	settle_down(w);
+	be_quick();
 	if (warden_send_report(w->job->channel, &ready) < 0)
 		warden_orphaned(w);
 	for (;;) {

@@ -75,6 +75,7 @@ struct standing *standing_close(struct standing *s, struct result *ret)
 
 static struct plan plan = {.cwd = "/", .max_output = UINT64_MAX, .timeout_ms = UINT64_MAX};
 static struct run run;
+static struct site site;
 static struct keeper keeper;
 
 static void set_up(void)
@@ -90,6 +91,7 @@ static void set_up(void)
 	run.resolved.spec.timeout = 1000;
 	run.plan = &plan;
 	keeper.run = &run;
+	keeper.site = &site;
 	keeper.place = (struct session_place){.parent = -1, .lock = -1, .name = "fuzz"};
 	keeper.place.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	(void)mkdirat(keeper.place.dir, SESSION_OUT, 0700);

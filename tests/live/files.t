@@ -416,6 +416,8 @@ def case_bounds(p):
     r = asked(p, 'read', 'long')
     ok(r['lines'] == 2000 and r['next_offset'] == 2001 and r['cut_lines'] == 1 and r['text'].startswith('xxx') and
        '[…100000 bytes]' in r['text'].split('\n')[0] and len(r['text']) < 10000, p, 'many lines, and a long one', r['result'])
+    r = tool_run(p, 'grep', 'xxx', 'long')
+    ok(len(r.out) < 700 and r.out.endswith(' […100000 bytes]\n'.encode()), p, 'grep cuts it, too, and says so', r)
     r = asked(p, 'read', 'long', '--offset', '5000')
     ok(r['lines'] == 2 and r['next_offset'] is None, p, 'its end', r['result'])
     r = asked(p, 'read', 'long', '--offset', '9999')

@@ -96,6 +96,7 @@ class Sandbox:
         return folder / str(Sandbox.files)
 
     def status(self):
+        time.sleep(0.2)  # listeners are closed when there is time
         self.order('status')
         return self.answer('fds')
 
@@ -482,12 +483,13 @@ def case_processes_visible(p):
         ok('BOOTED' in r['out'] and canary.poll() is None, p, 'a process of the host is out of reach', r)
         r = sb.sh(f'setsid sh -c "sleep 300; : {word}" & sleep 300; : {word}', timeout=300)
         ok(r['outcome'] == 'timeout' and wait_for(lambda: not marked(word), 1), p, 'ended with its kin', (r, marked(word)))
-        number = sb.start('sh', '-c', f'setsid sh -c "sleep 300; : {word}" & sleep 300; : {word}')
-        ok(wait_for(lambda: len(marked(word)) >= 2), p, 'others run')
+        number = sb.start('sh', '-c', f'setsid sh -c "echo > up; sleep 300; : {word}" & sleep 300; : {word}')
+        ok(wait_for((p.ws / 'up').exists), p, 'others run')
         sb.order('signal', number, 15)
         ok(sb.ended(number).get('signal') == 15 and marked(word), p, 'what one leaves stays')
         os.kill(sb.status()['keeper'], signal.SIGKILL)
         ok(wait_for(lambda: not marked(word) and not alive(sb.pid)), p, 'and ends with the keeper', marked(word))
+    (p.ws / 'up').unlink()
     canary.kill()
     canary.wait()
 

@@ -488,8 +488,26 @@ static void test_against_git(void)
 	       "%u paths were hidden, %u sets refused", hidden, refusals);
 }
 
+/* As git reads a .gitignore: what is no pattern matches nothing, and the others hold. */
+static void test_loosely(void)
+{
+	static const char text[] = "*.o\n[oops\na\\\n!keep.o\n./x\nd/\nnul\0here\nend";
+	struct ignore ignore = {0};
+
+	tap_ok(ignore_parse("f", text, sizeof(text) - 1, &ignore, NULL) < 0, "strictly: refused");
+	tap_eq_int(ignore_parse_loosely(text, sizeof(text) - 1, &ignore), 0, "loosely: taken");
+	tap_eq_int((long long)ignore.len, 4, "four of its lines are rules");
+	tap_eq_int(ignore_judge_entry(&ignore, "s/a.o", "a.o", false), 1, "hidden");
+	tap_eq_int(ignore_judge_entry(&ignore, "keep.o", "keep.o", false), -1, "an exception");
+	tap_eq_int(ignore_judge_entry(&ignore, "a.c", "a.c", false), 0, "nothing is said");
+	tap_eq_int(ignore_judge_entry(&ignore, "d", "d", false), 0, "for folders only");
+	tap_eq_int(ignore_judge_entry(&ignore, "d", "d", true), 1, "a folder");
+	ignore_release(&ignore);
+}
+
 int main(void)
 {
+	test_loosely();
 	scratch_enter();
 	test_rows();
 	test_refused();

@@ -148,7 +148,8 @@ static void test_places_of_home(const struct user *user)
 {
 	static const char *const bad[] = {".ssh",   ".aws",   ".gnupg/x", ".config", ".config/x",
 					  ".local", ".cargo", ".claude",  "bin",     ".ssh/sub"};
-	static const char *const good[] = {"p", ".cache/x", ".dotfiles", ".cursor/worktrees/p/x", "bins"};
+	static const char *const good[] = {"p", ".cache/x", ".dotfiles", ".cursor/worktrees/p/x",
+					   "bins"};
 
 	for (size_t i = 0; i < array_len(bad) + array_len(good); i++) {
 		_cleanup_(workspace_release) struct workspace ws = {0};
