@@ -33,8 +33,9 @@
 
 enum { NEWEST = 450 }; /* set_mempolicy_home_node */
 
-/* Two bits with namespaces around; two filters of their own without any. */
-enum { VISIBLE = 1, NESTED = 2, BARE = 4, BARE_OFFLINE = 5, VARIANTS };
+/* Two bits with namespaces around; two filters of their own without any; and two for several
+ * commands in one pid namespace. */
+enum { VISIBLE = 1, NESTED = 2, BARE = 4, BARE_OFFLINE = 5, SHARED = 6, SHARED_NESTED, VARIANTS };
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -245,6 +246,45 @@ static void refuse_terminal(scmp_filter_ctx ctx)
 	}
 }
 
+/* The kernel looks at 32 bits of a command, and so do we. A lease on a program lets whoever
+ * executes it wait, and that is the warden. */
+static void refuse_leases(scmp_filter_ctx ctx)
+{
+	refuse(ctx, CALL(fcntl), EPERM, 1, &SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, F_SETLEASE));
+}
+
+/* Nobody in particular is everybody of that user. */
+static void refuse_users(scmp_filter_ctx ctx)
+{
+	refuse(ctx, CALL(setpriority), EPERM, 1,
+	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PRIO_USER));
+	refuse(ctx, CALL(ioprio_set), EPERM, 1,
+	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, IOPRIO_WHO_USER));
+}
+
+/* In a pid namespace of ours 1 is the warden. Other numbers stay free, for threads are named
+ * by theirs, and parents set the limits of children. */
+static void refuse_warden(scmp_filter_ctx ctx)
+{
+	for (size_t i = 0; i < sizeof(about_a_pid) / sizeof(about_a_pid[0]); i++) {
+		struct scmp_arg_cmp args[] = {
+			SCMP_CMP64(about_a_pid[i].pid_arg, SCMP_CMP_MASKED_EQ, 0xffffffff, 1),
+			SCMP_A2(SCMP_CMP_NE, 0), /* prlimit64: it sets something */
+		};
+
+		refuse(ctx, about_a_pid[i].call, EPERM,
+		       about_a_pid[i].call == CALL(prlimit64) ? 2 : 1, args);
+	}
+	refuse_users(ctx);
+}
+
+/* A limit can end a command, and one that is another's. */
+static void refuse_limits_of_others(scmp_filter_ctx ctx)
+{
+	refuse(ctx, CALL(prlimit64), EPERM, 2,
+	       (struct scmp_arg_cmp[]){SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
+}
+
 static void refuse_other_pids(scmp_filter_ctx ctx)
 {
 	REFUSE_ALL(ctx, refused_visible);
@@ -257,11 +297,7 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 		refuse(ctx, about_a_pid[i].call, EPERM,
 		       about_a_pid[i].call == CALL(prlimit64) ? 2 : 1, args);
 	}
-	/* Nobody in particular is everybody of that user. */
-	refuse(ctx, CALL(setpriority), EPERM, 1,
-	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PRIO_USER));
-	refuse(ctx, CALL(ioprio_set), EPERM, 1,
-	       &SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, IOPRIO_WHO_USER));
+	refuse_users(ctx);
 }
 
 /* Who listens: nobody, or an observer. That is told of refusals, too, and answers what the
@@ -373,6 +409,11 @@ static const struct sock_filter sockets_offline[] = {
 	RETURN(ERROR(EPERM)),
 };
 
+static bool is_bare(unsigned variant)
+{
+	return variant == BARE || variant == BARE_OFFLINE;
+}
+
 static scmp_filter_ctx compile(unsigned variant, unsigned audience)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
@@ -381,14 +422,19 @@ static scmp_filter_ctx compile(unsigned variant, unsigned audience)
 		die("init", -ENOMEM);
 	REFUSE_ALL(ctx, refused);
 	refuse_terminal(ctx);
+	refuse_leases(ctx);
 	refuse_modes(ctx, audience != PLAIN);
 	if (audience != PLAIN)
 		watch(ctx, audience);
-	if (variant & VISIBLE || variant >= BARE)
+	if (is_bare(variant) || variant == VISIBLE || variant == (VISIBLE | NESTED))
 		refuse_other_pids(ctx);
-	if (variant >= BARE)
+	else
+		refuse_warden(ctx);
+	if (variant >= SHARED)
+		refuse_limits_of_others(ctx);
+	if (is_bare(variant))
 		REFUSE_ALL(ctx, refused_bare);
-	if (!(variant & NESTED)) {
+	if (variant != NESTED && variant != (VISIBLE | NESTED) && variant != SHARED_NESTED) {
 		REFUSE_ALL(ctx, refused_flat);
 		refuse_namespaces(ctx);
 	}
@@ -428,7 +474,7 @@ static void print_variant(unsigned variant, unsigned audience)
 	printf("static const struct sock_filter %s_%u[] = {\n", audiences[audience], variant);
 	PRINT(numbers, audience);
 	PRINT(personalities, audience);
-	if (variant >= BARE)
+	if (is_bare(variant))
 		PRINT(pairs_bare, audience);
 	if (variant == BARE)
 		PRINT(sockets_bare, audience);

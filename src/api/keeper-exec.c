@@ -218,7 +218,8 @@ static int make_env(struct job *job, const struct wish *w, struct err *err)
 			return err_set(err, ERR_USAGE, -EINVAL,
 				       "--setenv: \"%.100s\" is not NAME=VALUE", *text);
 		}
-		r = strv_add(&set, *text);
+		if (!(w->flags & SESSION_SHELL)) /* which has them for this line alone */
+			r = strv_add(&set, *text);
 	}
 	resolved->env_set = set;
 	if (r == 0)

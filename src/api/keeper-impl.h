@@ -51,6 +51,8 @@ struct job {
 	struct plan plan;
 	struct strv argv;
 	struct strv line; /* of a shell: what the history is told in place of argv */
+	struct strv set;  /* variables that it was given for this line alone */
+	struct strv base; /* of the first line: all others */
 	int notes;        /* that its shell writes its state to; -1: none */
 	struct err *lost; /* why that was of no use; NULL: it was, or there is none */
 	struct job_output output;

@@ -24,17 +24,30 @@ int job_shell_begin(struct job *job, const char *line, bool here, struct err *er
 
 int job_shell_env(struct job *job, char *const *set, struct err *err)
 {
-	return shell_env(&job->keeper->shell, set, &job->plan.env) < 0 ? err_oom(err) : 0;
+	const struct shell_state *state = &job->keeper->shell;
+	int r = state->cwd ? 0 : strv_copy(&job->base, &job->plan.env);
+
+	if (r == 0)
+		r = shell_env(state, set, &job->plan.env);
+	for (char *const *text = set; r == 0 && *text; text++)
+		r = strv_add(&job->set, *text);
+	return r < 0 ? err_oom(err) : 0;
 }
 
 void job_shell_end(struct job *job)
 {
+	char *const none[] = {NULL}, *const *set = job->set.len > 0 ? job->set.items : none;
 	struct err err = {0};
 
 	if (job->notes < 0)
 		return;
 	job->run.shell = "kept";
-	if (shell_notes_read(job->notes, &job->keeper->shell, &err) < 0) {
+	if (!job->keeper->shell.cwd) {
+		shell_forget(&job->keeper->shell.env);
+		job->keeper->shell.env = job->base;
+		job->base = (struct strv){0};
+	}
+	if (shell_notes_read(job->notes, set, &job->keeper->shell, &err) < 0) {
 		job->run.shell = "unchanged";
 		job->lost = malloc(sizeof(*job->lost));
 		if (job->lost)
@@ -45,6 +58,8 @@ void job_shell_end(struct job *job)
 
 void job_shell_release(struct job *job)
 {
+	shell_forget(&job->set);
+	shell_forget(&job->base);
 	strv_release(&job->line);
 	job->notes = fd_close(job->notes);
 	free(job->lost);

@@ -24,6 +24,7 @@
 #include "base/json.h"
 #include "base/lean.h"
 #include "base/size.h"
+#include "result/event.h"
 #include "stage/stage.h"
 #include "store/record.h"
 #include "store/spool.h"
@@ -174,6 +175,34 @@ static void remember(const struct keeper *k, const char *kind)
 		(void)spool_append(k->run->history.state, &line, NULL);
 }
 
+/* What happened to protected names while no command ran has no result to be in. */
+static void on_tampered(void *data, const struct events *events)
+{
+	static unsigned count;
+	struct keeper *k = data;
+
+	if (!run_history_is_on(k->run) || k->run->history.state <= 0)
+		return;
+	for (size_t i = 0; i < events->len; i++) {
+		_cleanup_(str_release) struct str line = {0};
+		const struct event *event = &events->items[i];
+		char key[96];
+		const struct deed deed = {.id = key,
+					  .kind = "sandbox.tamper",
+					  .severity = "critical",
+					  .dimension = event->dimension,
+					  .code = tamper_action_name(event->action),
+					  .stage = k->run->plan->stage,
+					  .path = event->path,
+					  .where = event->where,
+					  .time_ms = clock_wall_ms()};
+
+		snprintf(key, sizeof(key), "tamper-%s-%u", k->run->id, ++count);
+		if (record_deed(&deed, &line) == 0)
+			(void)spool_append(k->run->history.state, &line, NULL);
+	}
+}
+
 static int watch(struct keeper *k, struct err *err)
 {
 	int r = keeper_listen(k, err);
@@ -214,6 +243,7 @@ static void close_all(struct keeper *k)
 	k->standing = standing_close(k->standing, &whole);
 	end_jobs(k);
 	keeper_hang_up_all(k);
+	on_tampered(k, &whole.events);
 	events_release(&whole.events);
 	violations_release(&whole.violations);
 	(void)run_stage_end(k->run, true, NULL);
@@ -236,6 +266,7 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 	const struct standing_ear ear = {.terminal = on_terminal,
 					 .stopped = on_stopped,
 					 .ended = on_ended,
+					 .tampered = on_tampered,
 					 .gone = on_gone,
 					 .data = k};
 	static struct standing_ear kept;

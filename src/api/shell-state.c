@@ -34,10 +34,17 @@
 	"[ -x /bin/bash ] && exec /bin/bash -c \"$1\" bash \"$2\" \"$3\"; "                        \
 	"exec /bin/sh -c \"$1\" sh \"$2\" \"$3\""
 
+void shell_forget(struct strv *env)
+{
+	for (size_t i = 0; i < env->len; i++)
+		explicit_bzero(env->items[i], strlen(env->items[i]));
+	strv_release(env);
+}
+
 void shell_state_release(struct shell_state *state)
 {
 	free(state->cwd);
-	strv_release(&state->env);
+	shell_forget(&state->env);
 	*state = (struct shell_state){0};
 }
 
@@ -77,11 +84,7 @@ static int put(struct strv *env, const char *assignment)
 
 int shell_env(const struct shell_state *state, char *const *set, struct strv *env)
 {
-	int r;
-
-	if (!state->cwd)
-		return 0;
-	r = strv_copy(env, &state->env);
+	int r = state->cwd ? strv_copy(env, &state->env) : 0;
 	for (; r == 0 && *set; set++)
 		r = put(env, *set);
 	return r;
@@ -134,16 +137,50 @@ static int take_variables(const char *at, const char *end, struct strv *env)
 		if (str_eq(text, END))
 			return 0;
 		equals = strchr(text, '=');
-		if (!equals || equals == text || ++n > SHELL_VARIABLES_MAX)
+		if (!equals || equals == text || ++n > SHELL_VARIABLES_MAX ||
+		    at - text > SHELL_VARIABLE_MAX)
 			return -EBADMSG;
 		if (!is_own(text) && strv_add(env, text) < 0)
 			return -ENOMEM;
 	}
 }
 
-int shell_notes_parse(const char *notes, size_t len, struct shell_state *state)
+static const char *find(const struct strv *env, const char *assignment)
 {
-	_cleanup_(strv_release) struct strv env = {0};
+	size_t len = strcspn(assignment, "=");
+
+	for (size_t i = 0; i < env->len; i++)
+		if (is_named(env->items[i], assignment, len))
+			return env->items[i];
+	return NULL;
+}
+
+/* What was given to one line alone does not stay, unless the line made something else of it. */
+static int take_back(char *const *set, const struct strv *before, struct strv *env)
+{
+	struct strv kept = {0};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < env->len; i++) {
+		const char *text = env->items[i];
+		bool given = false;
+
+		for (char *const *s = set; *s; s++)
+			given = given || str_eq(*s, text);
+		if (given)
+			text = find(before, text);
+		if (text)
+			r = strv_add(&kept, text);
+	}
+	shell_forget(r < 0 ? &kept : env);
+	if (r == 0)
+		*env = kept;
+	return r;
+}
+
+int shell_notes_parse(const char *notes, size_t len, char *const *set, struct shell_state *state)
+{
+	_cleanup_(shell_forget) struct strv env = {0};
 	const char *at = notes, *end = notes + len;
 	const char *head = next(&at, end), *cwd = head ? next(&at, end) : NULL;
 	char *copy;
@@ -158,6 +195,8 @@ int shell_notes_parse(const char *notes, size_t len, struct shell_state *state)
 	if (*cwd != '/' || strlen(cwd) >= PATH_MAX)
 		return -EBADMSG;
 	r = take_variables(at, end, &env);
+	if (r == 0)
+		r = take_back(set, &state->env, &env);
 	if (r < 0)
 		return r;
 	copy = strdup(cwd);
@@ -188,12 +227,14 @@ static ssize_t read_whole(int fd, char *buf, size_t size)
 	return (ssize_t)len;
 }
 
-int shell_notes_read(int fd, struct shell_state *state, struct err *err)
+int shell_notes_read(int fd, char *const *set, struct shell_state *state, struct err *err)
 {
 	_cleanup_(freep) char *notes = malloc(SHELL_NOTES_MAX);
 	ssize_t len = notes ? read_whole(fd, notes, SHELL_NOTES_MAX) : -ENOMEM;
-	int r = len < 0 ? (int)len : shell_notes_parse(notes, (size_t)len, state);
+	int r = len < 0 ? (int)len : shell_notes_parse(notes, (size_t)len, set, state);
 
+	if (notes)
+		explicit_bzero(notes, SHELL_NOTES_MAX);
 	if (r == -ENOMEM)
 		return err_oom(err);
 	if (r == 0)

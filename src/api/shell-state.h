@@ -13,7 +13,11 @@
 
 #include "base/str.h"
 
-enum { SHELL_NOTES_MAX = 256 * 1024, SHELL_VARIABLES_MAX = 4096 };
+enum {
+	SHELL_NOTES_MAX = 256 * 1024,
+	SHELL_VARIABLES_MAX = 4096,
+	SHELL_VARIABLE_MAX = 120 * 1024, /* less than the kernel takes for one */
+};
 
 struct err;
 
@@ -23,17 +27,19 @@ struct shell_state {
 };
 
 void shell_state_release(struct shell_state *state);
+void shell_forget(struct strv *env); /* variables may be secrets: they are wiped */
 
 /* The command that runs LINE in the folder CWD (NULL: where it is started), and writes to
  * descriptor 3. */
 int shell_argv(const char *cwd, const char *line, struct strv *ret);
-/* STATE's variables in place of ENV, SET over them. An empty STATE leaves ENV as it is. */
+/* STATE's variables in place of ENV, or ENV where nothing is known yet; SET over them. */
 int shell_env(const struct shell_state *state, char *const *set, struct strv *env);
 
 /* A new descriptor for it to write to. */
 int shell_notes_open(int *ret_fd, struct err *err);
-/* What was written to FD becomes STATE. -ENODATA: not all of it is there; -EBADMSG: it is
+/* What was written to FD becomes STATE; but for variables that are still as SET gave them to
+ * this one line, which are as before it. -ENODATA: not all of it is there; -EBADMSG: it is
  * something else; STATE is as it was. */
-int shell_notes_read(int fd, struct shell_state *state, struct err *err);
+int shell_notes_read(int fd, char *const *set, struct shell_state *state, struct err *err);
 /* The same of LEN bytes. */
-int shell_notes_parse(const char *notes, size_t len, struct shell_state *state);
+int shell_notes_parse(const char *notes, size_t len, char *const *set, struct shell_state *state);

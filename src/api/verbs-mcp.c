@@ -11,8 +11,8 @@ const struct verb verb_mcp_serve = {
 	.summary = "serve agents by the Model Context Protocol",
 	.details = "On standard input and output: tools to run, read, write and search, all\n"
 		   "inside one sandbox of the server's own, which ends with the connection.\n"
-		   "Options of the boundary are that sandbox's; registered commands keep\n"
-		   "their own.\n"
+		   "Options of the boundary are that sandbox's; with any of them the tool\n"
+		   "`run` is refused, since registered commands have boundaries of their own.\n"
 		   "\n"
 		   "What agents get besides is listed by [mcp] expose in your own or the\n"
 		   "system's pale.toml, never in the workspace's.",

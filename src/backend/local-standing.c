@@ -84,6 +84,13 @@ static void on_ended(void *data, void *owned, struct result *result, const struc
 	s->ear->ended(s->ear->data, id, result, failed);
 }
 
+static void on_tampered(void *data, const struct events *events)
+{
+	struct standing *s = data;
+
+	s->ear->tampered(s->ear->data, events);
+}
+
 static void on_gone(void *data)
 {
 	struct standing *s = data;
@@ -91,19 +98,21 @@ static void on_gone(void *data)
 	s->ear->gone(s->ear->data);
 }
 
-int standing_open(const struct plan *plan, struct loop *loop, const struct standing_ear *ear,
+int standing_open(struct plan *plan, struct loop *loop, const struct standing_ear *ear,
 		  struct standing **ret, struct err *err)
 {
 	struct standing *s = calloc(1, sizeof(*s));
 	struct stand_ear own = {.terminal = on_terminal,
 				.stopped = on_stopped,
 				.ended = on_ended,
+				.tampered = ear->tampered ? on_tampered : NULL,
 				.gone = on_gone,
 				.data = s};
 	int r;
 
 	if (!s)
 		return err_oom(err);
+	plan_share(plan);
 	s->plan = plan;
 	s->ear = ear;
 	s->observed = step_observed(plan->ops, plan->ops_len);

@@ -22,6 +22,7 @@
 #include "warden/errand.h"
 
 struct err;
+struct events;
 struct loop;
 struct plan;
 struct result;
@@ -36,6 +37,9 @@ struct standing_ear {
 	/* FAILED: nothing was executed, and why; else NULL and RESULT says how it ended. The
 	 * events and violations are the callee's to release. The id is free again. */
 	void (*ended)(void *data, uint32_t id, struct result *result, const struct err *failed);
+	/* While no errand lived: by what one left behind, or by the host. NULL: standing_close()
+	 * tells. */
+	void (*tampered)(void *data, const struct events *events);
 	/* The sandbox has ended, and everything inside. Every living errand was told first.
 	 * standing_close() is still to be called, later. */
 	void (*gone)(void *data);
@@ -47,7 +51,7 @@ struct standing_ear {
  * process is the sandbox's parent: its end is the sandbox's. Where the boundary is no pid
  * namespace of ours it becomes a subreaper, and has no children of another kind at the
  * end, since those would be ended, too. */
-int standing_open(const struct plan *plan, struct loop *loop, const struct standing_ear *ear,
+int standing_open(struct plan *plan, struct loop *loop, const struct standing_ear *ear,
 		  struct standing **ret, struct err *err);
 /* What becomes of it is told to the ear, later. -E2BIG, -EISDIR, -ENOTTY (a descriptor is a
  * terminal), -EEXIST (the id), -EAGAIN (too many), -EPIPE (it is gone). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each page of the program that is needed while we wait brings its neighbours along. So the
- * wait itself, and the letting go before it, are one small function that calls nothing.
+ * Each page of the program that is needed while we wait brings its neighbours along: as many
+ * as the kernel keeps in one piece. So the wait itself, and the letting go before it, are one
+ * small function that calls nothing, on a page that is a copy of our own.
  */
 #include "base/lean.h"
 
@@ -13,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, STACK_BELOW = 256 * 1024, SEGMENTS_MAX = 4 };
+enum { PAGE = 4096, STACK_BELOW = 256 * 1024, SEGMENTS_MAX = 6 };
 
 struct order {
 	struct {
@@ -46,7 +47,7 @@ static inline long call(long number, long a, long b, long c)
 }
 
 /* What ppoll(2) returned, or -errno. */
-__attribute__((noinline)) static long let_go_and_wait(const struct order *order)
+__attribute__((noinline, aligned(256))) static long let_go_and_wait(const struct order *order)
 {
 	for (size_t i = 0; order->segments[i].begin; i++)
 		(void)call(SYS_madvise, (long)order->segments[i].begin,
@@ -54,13 +55,36 @@ __attribute__((noinline)) static long let_go_and_wait(const struct order *order)
 	return call(SYS_ppoll, (long)order->fds, (long)order->n, (long)order->time);
 }
 
+/* Its page; 0 where the kernel lets nobody have a copy. */
+static uintptr_t own_page(void)
+{
+	uintptr_t page = (uintptr_t)let_go_and_wait & ~(uintptr_t)(PAGE - 1);
+	volatile char *first = (volatile char *)page;
+	char byte = *first;
+
+	/* Executable all the while: we may be on it ourselves. */
+	if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC) < 0)
+		return 0;
+	*first = byte; /* the same: but now it is ours */
+	return mprotect((void *)page, PAGE, PROT_READ | PROT_EXEC) < 0 ? 0 : page;
+}
+
+static void add(struct order *order, size_t *len, uintptr_t begin, uintptr_t end)
+{
+	if (begin >= end || *len == SEGMENTS_MAX)
+		return;
+	order->segments[*len].begin = begin;
+	order->segments[(*len)++].size = end - begin;
+}
+
 static int find_segments(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct order *order = data;
+	uintptr_t own = own_page();
 	size_t len = 0;
 
 	(void)size;
-	for (int i = 0; i < info->dlpi_phnum && len < SEGMENTS_MAX; i++) {
+	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
 		uintptr_t begin = info->dlpi_addr + segment->p_vaddr,
 			  end = begin + segment->p_memsz;
@@ -68,8 +92,12 @@ static int find_segments(struct dl_phdr_info *info, size_t size, void *data)
 		if (segment->p_type != PT_LOAD || segment->p_flags & PF_W)
 			continue;
 		begin &= ~(uintptr_t)(PAGE - 1);
-		order->segments[len].begin = begin;
-		order->segments[len++].size = end - begin;
+		if (own < begin || own >= end) {
+			add(order, &len, begin, end);
+			continue;
+		}
+		add(order, &len, begin, own);
+		add(order, &len, own + PAGE, end);
 	}
 	return 1; /* the program itself comes first */
 }

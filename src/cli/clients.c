@@ -154,10 +154,24 @@ static bool says(const struct toml_value *table, const char *key, const char *va
 	return there && toml_value_print(there, &text) == 0 && str_eq(str_text(&text), value);
 }
 
+/* Members of ENTRY that are not ours: somebody wants more of it. */
+static int list_others(const struct toml_value *entry, struct str *out)
+{
+	size_t n = 0;
+	int r = 0;
+
+	if (entry->type != TOML_TABLE)
+		return 0;
+	for (const struct toml_entry *e = entry->table.first; r == 0 && e; e = e->next)
+		if (!str_eq(e->key, "command") && !str_eq(e->key, "args"))
+			r = str_appendf(out, "%s%.100s", n++ ? ", " : "; it has besides: ", e->key);
+	return r;
+}
+
 static int toml_add_server(const struct client *client, const struct strv *argv, bool force,
 			   const struct str *text, struct str *ret_text, struct err *err)
 {
-	_cleanup_(str_release) struct str command = {0}, args = {0};
+	_cleanup_(str_release) struct str command = {0}, args = {0}, others = {0};
 	_cleanup_(toml_freep) struct toml *doc = NULL;
 	const char *path[] = {client->list, CLIENT_ENTRY, "command"};
 	const struct toml_value *entry;
@@ -170,12 +184,14 @@ static int toml_add_server(const struct client *client, const struct strv *argv,
 		return err_oom(err);
 	entry = toml_get(toml_root(doc), client->list);
 	entry = entry ? toml_get(entry, CLIENT_ENTRY) : NULL;
-	if (entry && says(entry, "command", str_text(&command)) &&
+	if (entry && list_others(entry, &others) < 0)
+		return err_oom(err);
+	if (entry && others.len == 0 && says(entry, "command", str_text(&command)) &&
 	    says(entry, "args", str_text(&args)))
 		return 0;
 	if (entry && !force)
-		return err_set(err, ERR_CONFIG, -EEXIST, "%s.%s is there already, and differs",
-			       client->list, CLIENT_ENTRY);
+		return err_set(err, ERR_CONFIG, -EEXIST, "%s.%s is there already, and differs%s",
+			       client->list, CLIENT_ENTRY, str_text(&others));
 	if (entry)
 		r = toml_unset(doc, path, 2, err);
 	if (r == 0)

@@ -4,11 +4,13 @@
  * in it changed. Every change is made and checked before the first file is written.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "api/check-child.h"
 #include "base/cleanup.h"
+#include "base/fd.h"
 #include "base/path.h"
 #include "cli/client-file.h"
 #include "cli/clients.h"
@@ -56,15 +58,19 @@ static int add(const struct install *install, bool rule, const struct str *text,
 					ret_text, err);
 }
 
+/* A path may hold anything. */
 static int say(struct install *install, bool rule, const char *path, bool is_changed)
 {
 	const struct client *client = install->client;
+	struct str *said = &install->said;
 
+	if (str_append_escaped(said, path, strlen(path)) < 0)
+		return -ENOMEM;
 	if (rule)
-		return str_appendf(&install->said, "%s: %s.%s %s %s\n", path, client->rule_path[0],
+		return str_appendf(said, ": %s.%s %s %s\n", client->rule_path[0],
 				   client->rule_path[1], is_changed ? "now says" : "says already",
 				   client->rule);
-	return str_appendf(&install->said, "%s: %s.%s %s\n", path, client->list, CLIENT_ENTRY,
+	return str_appendf(said, ": %s.%s %s\n", client->list, CLIENT_ENTRY,
 			   is_changed ? "added" : "is there already");
 }
 
@@ -87,14 +93,30 @@ static int change_file(struct install *install, bool rule, struct client_text *f
 	return 0;
 }
 
+/* Line by line: only the ends of lines are ours. */
+static void show_lines(const char *text)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		(void)str_append_escaped(&out, text, len);
+		(void)str_append_char(&out, '\n');
+		text += len + (text[len] == '\n');
+	}
+	fd_write_all(STDERR_FILENO, str_text(&out), out.len);
+}
+
 /* For somebody who has to do it by hand. */
 static void show_text(const struct install *install, bool rule)
 {
 	_cleanup_(str_release) struct str text = {0}, none = {0};
 	struct err err = {0};
 
-	if (add(install, rule, &none, &text, &err) > 0)
-		fprintf(stderr, "pale: this belongs there:\n%s", str_text(&text));
+	if (str_append(&text, "pale: this belongs there:\n") == 0 &&
+	    add(install, rule, &none, &text, &err) > 0)
+		show_lines(str_text(&text));
 }
 
 static int change_files(struct install *install, struct err *err)
@@ -126,6 +148,16 @@ static int write_files(struct install *install, struct err *err)
 	return r;
 }
 
+static void show_name(const char *path)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	(void)str_append(&out, "pale: for ");
+	(void)str_append_escaped(&out, path, strlen(path));
+	(void)str_append(&out, ":\n");
+	fd_write_all(STDERR_FILENO, str_text(&out), out.len);
+}
+
 /* The text alone goes to standard output. */
 static int print_files(struct install *install)
 {
@@ -134,7 +166,7 @@ static int print_files(struct install *install)
 	for (int i = 0; status == STATUS_OK && i < 2; i++) {
 		if (!install->files[i].is_changed)
 			continue;
-		fprintf(stderr, "pale: for %s:\n", install->files[i].path);
+		show_name(install->files[i].path);
 		status = emit(&install->files[i].text);
 	}
 	return status;

@@ -110,19 +110,6 @@ static int parse(const char *text, size_t len, json_t **ret, struct err *err)
 
 /* --- what is there, what is wanted --- */
 
-/* Does HAVE hold all of WANT? Further members are somebody's own. */
-static bool holds(const json_t *have, const json_t *want)
-{
-	const char *key;
-	json_t *value;
-
-	if (!json_is_object(want) || !json_is_object(have))
-		return json_equal(have, want);
-	json_object_foreach((json_t *)want, key,
-			    value) if (!holds(json_object_get(have, key), value)) return false;
-	return true;
-}
-
 static bool list_holds(const json_t *list, const json_t *item)
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
@@ -139,6 +126,20 @@ static int refuse(const struct json_put *put, size_t depth, int r, const char *w
 	for (size_t i = 0; i <= depth; i++)
 		(void)str_appendf(&path, "%s%s", i ? "." : "", put->path[i]);
 	return err_set(err, ERR_CONFIG, r, "%s %s", str_text(&path), what);
+}
+
+/* Something else is there. What it has besides may matter more than what differs. */
+static int refuse_other(const struct json_put *put, json_t *there, struct err *err)
+{
+	_cleanup_(str_release) struct str what = {0};
+	const char *key;
+	json_t *value;
+	size_t n = 0;
+
+	(void)str_append(&what, "is there already, and differs");
+	json_object_foreach(there, key, value) if (!json_object_get(put->value, key))(void)
+		str_appendf(&what, "%s%.100s", n++ ? ", " : "; it has besides: ", key);
+	return refuse(put, put->n - 1, -EEXIST, str_text(&what), err);
 }
 
 /* How many keys of the path are there, the last one's value, and what is to be done there:
@@ -164,11 +165,9 @@ static int look(json_t *root, const struct json_put *put, size_t *ret_depth, jso
 		return 1;
 	if (put->is_item && !json_is_array(there))
 		return refuse(put, depth - 1, -ENOTDIR, "is no list", err);
-	if (put->is_item ? list_holds(there, put->value) : holds(there, put->value))
+	if (put->is_item ? list_holds(there, put->value) : json_equal(there, put->value))
 		return 0;
-	if (!put->is_item && !put->force)
-		return refuse(put, depth - 1, -EEXIST, "is there already, and differs", err);
-	return 1;
+	return put->is_item || put->force ? 1 : refuse_other(put, there, err);
 }
 
 /* What the member behind the DEPTH keys that are there becomes. */

@@ -23,8 +23,8 @@ struct json_put {
 	bool comments;        /* the file's reader takes comments and commas before a bracket */
 };
 
-/* TEXT with PUT in it; an empty one gives a new document. 0: it is there already, with all
- * its members; 1: *RET_TEXT is appended to. -EINVAL: TEXT is no such JSON; -EEXIST: something
+/* TEXT with PUT in it; an empty one gives a new document. 0: it is there already, just
+ * so; 1: *RET_TEXT is appended to. -EINVAL: TEXT is no such JSON; -EEXIST: something
  * else is there; -ENOTDIR: PATH leads through something that is no object. */
 int json_edit(const char *text, size_t len, const struct json_put *put, struct str *ret_text,
 	      struct err *err);

@@ -27,13 +27,16 @@ int confine_fresh_keyring(struct err *err);
 int confine_no_core(struct err *err);
 /* Lower RESOURCE of setrlimit(2), soft and hard. */
 int confine_limit(int resource, uint64_t value, struct err *err);
-/* The filter of refused system calls. VARIANT: the first two are bits; the others
- * are for a process without namespaces. Needs no_new_privs. */
+/* The filter of refused system calls. VARIANT: the first two are bits, the next two are for
+ * a process without namespaces, the last ones for commands that share a pid namespace.
+ * Needs no_new_privs. */
 enum {
 	SECCOMP_VISIBLE = 1,
 	SECCOMP_NESTED = 2,
 	SECCOMP_BARE = 4,         /* visible, no unix sockets, no System V IPC */
 	SECCOMP_BARE_OFFLINE = 5, /* no sockets at all, but pairs */
+	SECCOMP_SHARED = 6,       /* limits of other processes stay as they are */
+	SECCOMP_SHARED_NESTED = 7,
 };
 int confine_seccomp(unsigned variant, struct err *err);
 /* The same, and a listener is told of what the call numbers in tools/seccomp-gen.c attempt

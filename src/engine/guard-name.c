@@ -2,7 +2,11 @@
 #include "engine/guard-name.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fd.h"
@@ -64,5 +68,26 @@ bool name_may_have_writer(int dir, const char *name)
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
 		return true;
 	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	return false;
+}
+
+bool name_is_link(int dir, const char *name, const char *target)
+{
+	char link[PATH_MAX];
+	ssize_t n = readlinkat(dir, name, link, sizeof(link) - 1);
+
+	if (n < 0)
+		return false;
+	link[n] = '\0';
+	return strcmp(link, target) == 0;
+}
+
+bool name_may_be(const char *name, const char *reported)
+{
+	if (strcasecmp(reported, name) == 0)
+		return true;
+	for (; *reported; reported++)
+		if ((unsigned char)*reported >= 0x80)
+			return true;
 	return false;
 }

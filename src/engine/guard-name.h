@@ -26,3 +26,7 @@ bool name_leaves(int dir, const char *name, const struct file_id *id);
 /* A descriptor from before the new mount would outlive it. What cannot be told
  * counts as one. */
 bool name_may_have_writer(int dir, const char *name);
+bool name_is_link(int dir, const char *name, const char *target); /* to TARGET */
+/* Might a name as it was REPORTED be this one? On a file system that folds case another
+ * spelling is the same name, and what counts is what the name leads to. */
+bool name_may_be(const char *name, const char *reported);

@@ -3,11 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,6 +43,8 @@ static void record(struct guard *g, const struct guard_item *item, enum tamper_a
 	if (path)
 		(void)events_add_tamper(g->events, path, action, where, reason,
 					(done - g->noticed_ns) / 1000);
+	if (g->power.noted)
+		g->power.noted(g->power.end_data);
 }
 
 static void end_run(struct guard *g, const struct guard_item *item, const char *where,
@@ -102,7 +103,7 @@ static void check_absent(struct guard *g, struct guard_item *item, bool there, u
 	_cleanup_(freep) char *where = NULL;
 	int r = -ENOENT;
 
-	if (!there && !(mask & APPEARED))
+	if (g->rests || (!there && !(mask & APPEARED)))
 		return;
 	if (there) {
 		stop_run(g, item);
@@ -116,13 +117,7 @@ static void check_absent(struct guard *g, struct guard_item *item, bool there, u
 
 static bool is_our_link(const struct guard *g, const struct guard_item *item)
 {
-	char link[PATH_MAX];
-	ssize_t n = readlinkat(g->dirs[item->dir].fd, item->what->name, link, sizeof(link) - 1);
-
-	if (n < 0)
-		return false;
-	link[n] = '\0';
-	return strcmp(link, item->what->link) == 0;
+	return name_is_link(g->dirs[item->dir].fd, item->what->name, item->what->link);
 }
 
 static void check_link(struct guard *g, struct guard_item *item, bool there)
@@ -225,18 +220,6 @@ static void check_all(struct guard *g)
 		check(g, &g->items[i], 0);
 }
 
-/* Might a name as it was reported be ITEM's? On a file system that folds case
- * another spelling is the same name, and what counts is what the name leads to. */
-static bool may_be(const struct guard_item *item, const char *name)
-{
-	if (strcasecmp(name, item->what->name) == 0)
-		return true;
-	for (; *name; name++)
-		if ((unsigned char)*name >= 0x80)
-			return true;
-	return false;
-}
-
 static void take_event(struct guard *g, const struct inotify_event *event)
 {
 	uint32_t mask = event->mask & (APPEARED | VANISHED);
@@ -260,7 +243,7 @@ static void take_event(struct guard *g, const struct inotify_event *event)
 				end_run(g, item, NULL, "its folder was moved");
 			return;
 		}
-		if (event->len && may_be(item, event->name))
+		if (event->len && name_may_be(item->what->name, event->name))
 			check(g, item, strcmp(event->name, item->what->name) == 0 ? mask : 0);
 	}
 }
@@ -284,9 +267,8 @@ static void on_events(void *data, short revents)
 	struct guard *g = data;
 
 	g->woken = true;
-	(void)revents;
 	g->noticed_ns = clock_mono_ns();
-	for (int i = 0; i < READS_MAX && take_events(g); i++)
+	for (int i = 0; (i < READS_MAX || !revents) && take_events(g); i++)
 		;
 	go_on(g);
 }
@@ -537,10 +519,50 @@ void guard_unwatch(struct guard *g)
 	g->loop = NULL;
 }
 
-void guard_renew(struct guard *g)
+/* What has happened and was not looked at yet. */
+static void catch_up(struct guard *g)
 {
+	struct pollfd fd = {.fd = g->tripwire.signals, .events = POLLIN};
+
+	if (g->timer.fn)
+		on_time(g, 0);
+	else if (g->inotify >= 0)
+		on_events(g, 0);
+	else if (poll(&fd, 1, 0) == 1)
+		on_trip(g, 0);
+}
+
+void guard_rest(struct guard *g)
+{
+	if (!g->loop || g->ended)
+		return;
+	catch_up(g);
+	g->rests = true;
+}
+
+int guard_renew(struct guard *g, struct err *err)
+{
+	struct stat st;
+
+	if (g->loop && g->rests)
+		catch_up(g);
+	for (size_t i = 0; i < g->items_len && g->rests; i++) {
+		const struct guarded *what = g->items[i].what;
+
+		if (what->link || g->items[i].id.ino ||
+		    !name_look(g->dirs[g->items[i].dir].fd, what->name, &st))
+			continue;
+		err_set(err, ERR_POLICY, -ESTALE, "%s/%s was made since this sandbox stands",
+			what->dir, what->name);
+		return err_hint(
+			err, -ESTALE,
+			"it is protected, but not yet inside: stop the session, and start it "
+			"anew");
+	}
+	g->rests = false;
 	g->sightings = 0;
 	g->quarantined_before = g->quarantine.count;
+	return 0;
 }
 
 void guard_finish(struct guard *g)

@@ -13,7 +13,8 @@
  * on inotify says what.
  *
  * The kernel does not say who made a name: one that appears during a run is taken
- * away whoever made it.
+ * away whoever made it. In a sandbox that stays up it may stay while nobody is inside,
+ * but then no command may begin.
  */
 #pragma once
 #include <stdbool.h>
@@ -39,6 +40,7 @@ struct guard_power {
 	void *stop_data;
 	void (*end)(void *end_data);
 	void *end_data;
+	void (*noted)(void *end_data); /* there is something new in the events; NULL ok */
 };
 
 struct guard_dir {
@@ -77,7 +79,8 @@ struct guard {
 	unsigned sightings;
 	unsigned quarantined_before; /* by commands that have ended */
 	bool stopped, ended;
-	bool over; /* nothing of the run is left */
+	bool over;  /* nothing of the run is left */
+	bool rests; /* nobody is inside: what appears is the host's */
 };
 
 /* Before anything of the run is there: what appears later is seen. EVENTS gets
@@ -88,8 +91,12 @@ int guard_open(struct guard *guard, const struct plan *plan, const struct guard_
 void guard_enter(struct guard *guard, pid_t child);
 void guard_watch(struct guard *guard, struct loop *loop);
 void guard_unwatch(struct guard *guard); /* where the loop outlives it */
-/* A new command: what went before is no reason to end it. */
-void guard_renew(struct guard *guard);
+/* Nobody is inside, who could make a name, until guard_renew(): what appears stays. What
+ * went before is looked at first. */
+void guard_rest(struct guard *guard);
+/* A new command: what went before is no reason to end it. -ESTALE: the host has made a
+ * protected name meanwhile, which the command could write to. */
+int guard_renew(struct guard *guard, struct err *err);
 /* Nothing of the run is left: look once more at everything. */
 void guard_finish(struct guard *guard);
 void guard_close(struct guard *guard);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/living.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -12,13 +13,21 @@
 #include "warden/protocol.h"
 
 #define MS 1000000ull
-enum { GRACE_MS = 2000 }; /* between SIGTERM and SIGKILL */
+enum {
+	GRACE_MS = 2000,   /* between SIGTERM and SIGKILL */
+	SILENCE_MS = 5000, /* after which a warden is frozen: in the launch of somebody */
+};
 
 static void on_deadline(void *data, short revents)
 {
 	struct living *l = data;
 
 	(void)revents;
+	if (l->unheard) {
+		l->deadline.at_ns = LOOP_NEVER;
+		l->silent(l->data);
+		return;
+	}
 	l->timed_out |= !l->asked_to_end;
 	living_end(l);
 }
@@ -49,6 +58,8 @@ struct living *living_new(const struct errand *errand, const struct watcher *wat
 	l->started_ns = clock_mono_ns();
 	l->limits = (struct limits){
 		.memory = errand->memory, .pids = errand->pids, .cpu_ms = errand->cpu_ms};
+	if (l->limits.pids != UINT64_MAX)
+		l->limits.pids += l->limits.own_pids = 1; /* its holder */
 	limiter_init(&l->limiter);
 	l->limiter.limits = &l->limits;
 	l->limiter.counts_pids = true;
@@ -73,8 +84,25 @@ void living_end(struct living *l)
 	if (l->over)
 		return;
 	l->signal_kin(l->data, l->id, l->asked_to_end ? SIGKILL : SIGTERM);
-	l->deadline.at_ns = l->asked_to_end ? LOOP_NEVER : clock_mono_ns() + GRACE_MS * MS;
+	if (!l->unheard)
+		l->deadline.at_ns = clock_mono_ns() +
+				    (l->asked_to_end ? SILENCE_MS : GRACE_MS) * MS;
+	l->unheard |= l->asked_to_end;
 	l->asked_to_end = true;
+}
+
+void living_heard(struct living *l)
+{
+	l->unheard = false;
+	l->deadline.at_ns = LOOP_NEVER;
+}
+
+bool living_is_silent(const struct living *l)
+{
+	struct pollfd fd = {.fd = l->listener, .events = POLLIN};
+
+	return !l->listens ||
+	       (poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP && !(fd.revents & POLLIN));
 }
 
 void living_judge(struct living *l, const struct warden_report *report, struct result *ret)

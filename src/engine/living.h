@@ -39,7 +39,9 @@ struct living {
 	struct limits limits;
 	struct limiter limiter;
 	bool asked_to_end, timed_out;
-	struct events events; /* while it lived */
+	bool unheard;               /* an order to kill it is on its way since a while */
+	void (*silent)(void *data); /* the warden does not take orders any more */
+	struct events events;       /* while it lived */
 };
 
 /* The loop has its timer from here on. */
@@ -47,8 +49,10 @@ struct living *living_new(const struct errand *errand, const struct watcher *wat
 			  struct loop *loop);
 /* Its process is PID: limits count from now on. */
 void living_started(struct living *l, pid_t pid);
-/* SIGTERM to its kin, SIGKILL after a while. */
+/* SIGTERM to its kin, SIGKILL after a while; a warden that does not hear of that is frozen. */
 void living_end(struct living *l);
+void living_heard(struct living *l);
+bool living_is_silent(const struct living *l); /* can nobody call any more? */
 /* How it ended, by REPORT; but for what the sandbox's own counters know. */
 void living_judge(struct living *l, const struct warden_report *report, struct result *ret);
 /* No limit is watched any more. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/parked.h"
 
+#include <sys/resource.h>
+
 #include "base/clock.h"
 #include "base/fd.h"
 
@@ -41,4 +43,14 @@ void parked_release(struct parked *parked)
 	if (parked->loop)
 		loop_remove_timer(parked->loop, &parked->timer);
 	parked->loop = NULL;
+}
+
+void parked_make_room(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
 }

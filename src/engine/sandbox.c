@@ -9,11 +9,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/str.h"
 #include "base/sys.h"
 #include "engine/contain.h"
 #include "engine/staged.h"
@@ -132,19 +134,36 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 	return userns_refused(err_sys(err, r, "create the namespaces"), err);
 }
 
+/* Does nobody miss what OP mounts when it goes a moment later? Of the disk of ROOT and of the
+ * kernel's own file systems; from any other somebody may want to part as soon as we end. */
+static bool may_linger(const struct op *op, dev_t root)
+{
+	struct stat st;
+
+	if (op->kind == OP_ROOT_BIND || op->kind == OP_STAGED)
+		return false; /* of a stage the next run mounts the same layers */
+	if ((op->kind != OP_BIND && op->kind != OP_OVERLAY) || !op->src ||
+	    str_starts(op->src, "/sys/"))
+		return true;
+	if (op->id.dev)
+		return op->id.dev == root;
+	return stat(op->src, &st) < 0 || st.st_dev == root;
+}
+
 /* Whoever is the last in a mount namespace takes its mounts down and waits for a grace
  * period of the kernel: the warden would, and we for its end. Instead we hold on to it, and
- * leave that to the kernel. Not where the next run mounts the same again, nor where every
- * file system of the host is in it. */
+ * leave that to the kernel. */
 static void hold_mounts(struct sandbox *s)
 {
+	const struct plan *plan = s->plan;
 	struct rlimit limit;
+	struct stat root;
 	char path[48];
 
-	if (!(s->plan->namespaces & CLONE_NEWNS) || s->plan->staging)
+	if (!(plan->namespaces & CLONE_NEWNS) || stat("/", &root) < 0)
 		return;
-	for (size_t i = 0; i < s->plan->ops_len; i++)
-		if (s->plan->ops[i].kind == OP_ROOT_BIND)
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (!may_linger(&plan->ops[i], root.st_dev))
 			return;
 	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", s->warden);
 	s->mounts = fd_open(path, O_RDONLY);

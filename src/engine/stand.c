@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -104,9 +103,20 @@ static void hand_out_events(struct stand *s)
 	for (struct living *l = s->first; l; l = l->next)
 		if (!l->over)
 			events_append(&l->events, &s->fresh);
-	if (s->living == 0)
+	if (s->living == 0 && s->ear.tampered)
+		s->ear.tampered(s->ear.data, &s->fresh);
+	else if (s->living == 0)
 		events_append(&s->kept, &s->fresh);
 	events_release(&s->fresh);
+}
+
+/* Somebody who was left behind: no result will ever tell. */
+static void on_news(void *data)
+{
+	struct stand *s = data;
+
+	if (s->living == 0)
+		hand_out_events(s);
 }
 
 /* -- The end of one ------------------------------------------------------- */
@@ -130,15 +140,6 @@ static void judge_by_counters(struct stand *s, const struct living *l, struct re
 	}
 	s->ooms = ooms;
 	s->forks_refused = refused;
-}
-
-/* Can nobody call any more? */
-static bool is_silent(const struct living *l)
-{
-	struct pollfd fd = {.fd = l->listener, .events = POLLIN};
-
-	return !l->listens ||
-	       (poll(&fd, 1, 0) == 1 && fd.revents & POLLHUP && !(fd.revents & POLLIN));
 }
 
 static void stop_listening(struct stand *s, struct living *l)
@@ -188,7 +189,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 	l->events = (struct events){0};
 	leave(s, l);
 	s->ear.ended(s->ear.data, own, &result, failed ? &report->err : NULL);
-	if (failed || is_silent(l))
+	if (failed || living_is_silent(l))
 		release_watched(s, l);
 }
 
@@ -231,6 +232,8 @@ static void take_report(struct stand *s, const struct warden_report *report, int
 {
 	struct living *l = find(s, report->id);
 
+	if (report->kind == WARDEN_QUIET && s->living == 0)
+		guard_rest(&s->sandbox.guard);
 	if (!l) {
 		fd_close(fd);
 		return;
@@ -254,6 +257,10 @@ static void take_report(struct stand *s, const struct warden_report *report, int
 	case WARDEN_FAILED:
 		tell_end(s, l, report);
 		break;
+	case WARDEN_HEARD:
+		living_heard(l);
+		break;
+	case WARDEN_QUIET:
 	case WARDEN_MOUNTED:
 		break;
 	}
@@ -371,17 +378,6 @@ static void on_end(void *data, short revents)
 
 /* -- Open and close ------------------------------------------------------- */
 
-/* Each errand has a few descriptors here; what is inside keeps its own limit. */
-static void raise_own_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static int watch(struct stand *s, struct err *err)
 {
 	struct sandbox *b = &s->sandbox;
@@ -389,7 +385,7 @@ static int watch(struct stand *s, struct err *err)
 
 	if (r < 0)
 		return err_sys(err, r, "prepare the warden's channel");
-	raise_own_limit();
+	parked_make_room();
 	be_quick();
 	s->hangup = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_hangup, .data = s};
 	s->oom_event = cgroup_watch_oom(&b->limiter.cgroup);
@@ -402,6 +398,7 @@ static int watch(struct stand *s, struct err *err)
 		return err_oom(err);
 	loop_add_timer(s->loop, &s->hangup);
 	guard_watch(&b->guard, s->loop);
+	guard_rest(&b->guard);
 	if (b->limiter.cgroup.rung == RUNG_WATCHDOG)
 		limiter_watch(&b->limiter, s->loop, b->warden, on_limit, s);
 	s->watched = true;
@@ -434,6 +431,7 @@ static int raise_walls(struct stand *s, struct err *err)
 	if (null < 0)
 		return err_sys(err, -errno, "open /dev/null");
 	r = sandbox_prepare(&s->sandbox, &inner, end_all, s, &s->fresh, err);
+	s->sandbox.guard.power.noted = on_news;
 	if (r == 0)
 		r = sandbox_raise(&s->sandbox, &inner, &none, &report, err);
 	if (r > 0) {
@@ -497,6 +495,7 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 {
 	if (!s)
 		return NULL;
+	s->ear.tampered = NULL;
 	unwatch(s);
 	if (!s->gone)
 		end_at_once(s);
@@ -560,20 +559,21 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	if (r < 0)
 		return r;
 	hand_out_events(s);
-	if (s->living == 0)
-		guard_renew(&s->sandbox.guard);
 	l = living_new(errand, watcher, own, s->loop);
 	parts[0] = (struct iovec){&packet.order, sizeof(packet.order)};
 	parts[1] = (struct iovec){packet.words, packet.order.size};
-	r = !l ? -ENOMEM : send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len);
+	r = !l ? err_oom(err) : s->living == 0 ? guard_renew(&s->sandbox.guard, err) : 0;
+	if (r == 0 && send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len) < 0)
+		r = err_sys(err, -EPIPE, "pass the command to the sandbox");
 	errand_packet_release(&packet);
 	if (r < 0) {
 		if (l)
 			living_free(l);
-		return err_sys(err, r, "pass the command to the sandbox");
+		return r;
 	}
 	l->data = s;
 	l->signal_kin = signal_kin;
+	l->silent = end_all;
 	l->next = s->first;
 	s->first = l;
 	s->living++;

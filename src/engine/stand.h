@@ -14,6 +14,7 @@
 
 struct err;
 struct errand;
+struct events;
 struct loop;
 struct plan;
 struct result;
@@ -24,6 +25,7 @@ struct stand_ear {
 	void (*terminal)(void *data, void *own, int master);
 	void (*stopped)(void *data, void *own);
 	void (*ended)(void *data, void *own, struct result *result, const struct err *failed);
+	void (*tampered)(void *data, const struct events *events); /* NULL ok */
 	void (*gone)(void *data);
 	void *data;
 };

@@ -59,8 +59,15 @@ static void link_last(struct server *server, struct call *call)
 
 int call_queue(struct server *server, struct call *call, struct rpc_error *error)
 {
+	size_t bytes = server->line_len;
+
+	for (const struct call *other = server->calls; other; other = other->next)
+		bytes += other->cost;
 	if (server->waiting >= WAITING_MAX)
 		return rpc_fail(error, RPC_BUSY, "%d calls wait already", WAITING_MAX);
+	if (bytes > LIVING_BYTES && server->calls)
+		return rpc_fail(error, RPC_BUSY, "calls of %d bytes wait already", LIVING_BYTES);
+	call->cost = server->line_len;
 	link_last(server, call);
 	server->waiting++;
 	return 0;
@@ -92,10 +99,16 @@ void call_cancel(struct server *server, const char *id)
 static void fail(struct server *server, struct call *call, int r)
 {
 	struct rpc_error error;
+	_cleanup_(str_release) struct str result = {0};
 
+	if (!call->reply.id)
+		return;
+	if (r == -ENODATA && result_put(server, &result, "nothing is staged", NULL, true) == 0) {
+		server_answer(server, &call->reply, &result);
+		return;
+	}
 	rpc_fail(&error, RPC_INTERNAL_ERROR, "pale could not be started: %s", strerror(-r));
-	if (call->reply.id)
-		server_refuse(server, &call->reply, &error);
+	server_refuse(server, &call->reply, &error);
 }
 
 static int begin(struct server *server, struct call *call)

@@ -22,10 +22,10 @@ static int put_refusal(const struct server *server, json_t *answer, struct str *
 	_cleanup_(str_release) struct str text = {0};
 	json_t *error = json_object_get(answer, "error");
 	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
-	int r = str_append(&text, message ? message : "pale ended before it could answer");
+	int r = view_line("", message ? message : "pale ended before it could answer", &text);
 
 	if (r == 0 && hint)
-		r = str_appendf(&text, "\nhint: %s", hint);
+		r = view_line("\nhint: ", hint, &text);
 	return r < 0 ? r : result_put(server, result, text.data, NULL, true);
 }
 
@@ -99,15 +99,14 @@ bool file_finish(struct server *server, struct call *call)
 {
 	_cleanup_(str_release) struct str result = {0};
 	const struct str *text = &call->worker.answer;
-	const char *message;
 	struct rpc_error error;
 	json_t *answer = NULL;
 	int r;
 
 	if (rpc_parse(str_text(text), text->len, &answer, &error) < 0)
 		answer = NULL;
-	message = text_of(json_object_get(answer, "error"), "message");
-	if (message && session_replace(server, call, message)) {
+	if (json_object_get(answer, "error") &&
+	    session_replace(server, call, json_object_get(answer, "error"))) {
 		json_decref(answer);
 		return true;
 	}

@@ -21,6 +21,8 @@ enum {
 	WAITING_MAX = 1024,     /* and such that wait for that */
 	OUTPUT_PAUSE = 4 << 20, /* answers that nobody has read: nothing more is begun */
 	BATCH_MAX = 256,
+	LIVING_BYTES = 64 << 20, /* of lines whose calls are not answered */
+	REFUSAL_MS = 10000,      /* the same refusal is recorded so often at most */
 	PROGRESS_MS = 500,
 	RESOURCE_COUNT = 4,
 };
@@ -64,6 +66,7 @@ struct call {
 	call_finish_fn *finish;
 	struct worker worker;
 	uint64_t began_ns, progress_ns;
+	size_t cost; /* bytes of the line that asked for it */
 };
 
 enum session_state { SESSION_NONE, SESSION_STARTING, SESSION_READY };
@@ -105,7 +108,10 @@ struct server {
 	bool subscribed[RESOURCE_COUNT];
 	int log_level;
 	unsigned refusals;
-	int error; /* -ENOMEM: it cannot go on */
+	uint64_t refused_ns[TOOL_COUNT_]; /* when that was last recorded */
+	unsigned refused[TOOL_COUNT_];    /* and how often since */
+	size_t line_len;                  /* of the line that is being read */
+	int error;                        /* -ENOMEM: it cannot go on */
 	uint64_t now_ns;
 };
 
@@ -137,13 +143,12 @@ int call_queue(struct server *server, struct call *call, struct rpc_error *error
 bool call_is_living(const struct server *server, const char *id);
 void call_cancel(struct server *server, const char *id);
 
-/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM. */
+/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM.
+ * A tool that wants no sandbox beside it ends our session first (step 0). */
 int tool_prepare(struct server *server, struct call *call, struct rpc_error *error);
 /* write looks first (step 0) whether there is something that the client has not seen. */
 int tool_prepare_write(struct server *server, struct call *call);
 int tool_prepare_run_now(struct server *server, struct call *call);
-/* discard and apply end our session first (step 0). */
-int tool_prepare_alone(struct server *server, struct call *call);
 /* "pale" and the words of VERB, of a call that is new or goes another step. 0 or -ENOMEM. */
 int argv_begin(struct call *call, const char *verb);
 /* A copy of the call's argv in which our session or stage is named. */
@@ -170,9 +175,9 @@ void session_end(struct server *server);
 /* On purpose; its stage stays. */
 void session_was_ended(struct server *server);
 bool session_is_gone(const struct session *session);
-/* The call was not done, for the reason WHY. True: that was the session, another one will
- * be started, and the call is to be done once more. */
-bool session_replace(struct server *server, struct call *call, const char *why);
+/* The call was not done; ERROR says why, if anything does. True: that was the session,
+ * another one will be started, and the call is to be done once more. */
+bool session_replace(struct server *server, struct call *call, json_t *error);
 
 /* digests.c */
 const char *digest_of(const struct server *server, const char *path);

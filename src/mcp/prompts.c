@@ -103,6 +103,8 @@ int method_prompts_get(struct server *server, struct rpc_message *message, struc
 	int r;
 
 	(void)result;
+	if (!tool_is_exposed(server->setup.exposed, &tools[TOOL_SANDBOX_INFO]))
+		return rpc_fail(error, RPC_INVALID_PARAMS, "there is no prompt here");
 	if (!str_eq(rpc_text(json_object_get(message->params, "name")), "sandbox"))
 		return rpc_fail(error, RPC_INVALID_PARAMS, "there is one prompt: sandbox");
 	if ((args && !json_is_object(args)) || json_object_size(args) > (command ? 1 : 0) ||

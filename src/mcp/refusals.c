@@ -25,6 +25,8 @@ static int store(const struct server *server, const struct deed *deed, struct er
 void refusal_remember(struct server *server, const struct tool *tool)
 {
 	bool applies = tool - tools == TOOL_APPLY;
+	size_t which = (size_t)(tool - tools);
+	uint64_t now = clock_mono_ns();
 	struct err err = {0};
 	char id[96], code[64];
 	struct deed deed = {
@@ -48,6 +50,13 @@ void refusal_remember(struct server *server, const struct tool *tool)
 				    .outcome = PALE_REFUSED,
 				    .count = 1},
 		"");
+	server->refused[which]++;
+	/* The first at once; of a flood, how many. */
+	if (server->refused_ns[which] && now - server->refused_ns[which] < REFUSAL_MS * 1000000ull)
+		return;
+	deed.changes = server->refused[which];
+	server->refused[which] = 0;
+	server->refused_ns[which] = now;
 	if (server->setup.place && server->setup.has_history && store(server, &deed, &err) < 0)
 		server_log(server, 4, "a refusal could not be written to the history: %s",
 			   err.message);

@@ -11,18 +11,20 @@ enum { STATUS, EVENTS, COMMANDS, STAGE_DIFF };
 
 static const struct resource {
 	const char *uri, *name, *title, *help, *type, *verb;
+	enum tool_id like; /* shown to whom that tool is */
 } resources[RESOURCE_COUNT] = {
 	[STATUS] = {"pale://status", "status", "State of the sandbox",
 		    "how commands are confined here, and what happened so far", "application/json",
-		    "status"},
+		    "status", TOOL_SANDBOX_STATUS},
 	[EVENTS] = {"pale://events", "events", "Events",
 		    "the newest events of this workspace, and those of this connection",
-		    "application/json", "events list"},
+		    "application/json", "events list", TOOL_SANDBOX_STATUS},
 	[COMMANDS] = {"pale://commands", "commands", "Registered commands",
-		      "the commands that the tool run takes", "application/json", "commands list"},
+		      "the commands that the tool run takes", "application/json", "commands list",
+		      TOOL_COMMANDS},
 	[STAGE_DIFF] = {"pale://stage/diff", "stage-diff", "Staged changes",
 			"what this session has changed and waits for review, as a patch",
-			"text/x-diff", "diff"},
+			"text/x-diff", "diff", TOOL_DIFF},
 };
 
 int method_resources_list(struct server *server, struct rpc_message *message, struct str *result,
@@ -36,6 +38,8 @@ int method_resources_list(struct server *server, struct rpc_message *message, st
 	json_begin_object(&json, NULL);
 	json_begin_array(&json, "resources");
 	for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+		if (!tool_is_exposed(server->setup.exposed, &tools[resources[i].like]))
+			continue;
 		json_begin_object(&json, NULL);
 		json_add_string(&json, "uri", resources[i].uri);
 		json_add_string(&json, "name", resources[i].name);
@@ -59,14 +63,16 @@ int method_templates_list(struct server *server, struct rpc_message *message, st
 	return str_append(result, "{\"resourceTemplates\":[]}");
 }
 
-static int find(const struct rpc_message *message, struct rpc_error *error)
+static int find(const struct server *server, const struct rpc_message *message,
+		struct rpc_error *error)
 {
 	const char *uri = rpc_text(json_object_get(message->params, "uri"));
 
 	if (!uri)
 		return rpc_fail(error, RPC_INVALID_PARAMS, "uri must be a text");
 	for (int i = 0; i < RESOURCE_COUNT; i++)
-		if (str_eq(resources[i].uri, uri))
+		if (str_eq(resources[i].uri, uri) &&
+		    tool_is_exposed(server->setup.exposed, &tools[resources[i].like]))
 			return i;
 	return rpc_fail(error, RPC_NO_RESOURCE, "no resource '%.200s'", uri);
 }
@@ -74,7 +80,7 @@ static int find(const struct rpc_message *message, struct rpc_error *error)
 static int subscribe(struct server *server, struct rpc_message *message, bool on,
 		     struct str *result, struct rpc_error *error)
 {
-	int which = find(message, error);
+	int which = find(server, message, error);
 
 	if (which < 0)
 		return which;
@@ -209,7 +215,7 @@ static int make_argv(const struct server *server, struct call *call)
 int method_resources_read(struct server *server, struct rpc_message *message, struct str *result,
 			  struct rpc_error *error)
 {
-	int which = find(message, error), r;
+	int which = find(server, message, error), r;
 	struct call *call;
 
 	if (which < 0)

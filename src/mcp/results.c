@@ -52,9 +52,9 @@ static int told_complaint(const struct worker *worker, struct str *out)
 	message = json_string_value(json_object_get(error, "message"));
 	hint = json_string_value(json_object_get(error, "hint"));
 	if (message)
-		r = str_append(out, message);
+		r = view_line("", message, out);
 	if (r == 0 && message && hint)
-		r = str_appendf(out, "\n  hint: %s", hint);
+		r = view_line("\n  hint: ", hint, out);
 	json_decref(data);
 	return r < 0 ? r : message != NULL;
 }
@@ -75,6 +75,15 @@ int worker_complaint(const struct worker *worker, struct str *out)
 		return str_appendf(out, "it ended with status %d and said nothing",
 				   worker_exit(worker));
 	return r < 0 ? r : str_append(out, at);
+}
+
+static bool finish(struct server *server, struct call *call, int r, const struct str *result)
+{
+	if (r < 0)
+		server->error = r;
+	else
+		server_answer(server, &call->reply, result);
+	return false;
 }
 
 /* --- the result of a run --- */
@@ -134,9 +143,8 @@ static void record(struct server *server, const struct call *call, json_t *answe
 static bool is_stale(struct server *server, struct call *call, json_t *answer)
 {
 	json_t *error = json_object_get(answer, "error");
-	const char *message = json_string_value(json_object_get(error, "message"));
 
-	return message && session_replace(server, call, message);
+	return json_is_object(error) && session_replace(server, call, error);
 }
 
 static bool finish_run(struct server *server, struct call *call)
@@ -181,6 +189,27 @@ static bool finish_run(struct server *server, struct call *call)
 
 /* --- what other verbs print --- */
 
+/* Our own session, beside what holds for everybody. */
+static int add_connection(const struct server *server, json_t *data)
+{
+	const struct session *session = &server->session;
+	json_t *about = json_pack("{s:s?, s:s?, s:b}", "session", session->name, "stage",
+				  session->stage, "staged",
+				  server->setup.staged || session->stage != NULL);
+	json_t *options = json_array();
+	int r = about && options ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r == 0 && i < server->setup.session->len; i++)
+		r = json_array_append_new(options, json_string(server->setup.session->items[i]));
+	if (r == 0)
+		r = json_object_set(about, "options", options);
+	if (r == 0)
+		r = json_object_set(data, "connection", about);
+	json_decref(options);
+	json_decref(about);
+	return r < 0 ? -ENOMEM : 0;
+}
+
 /* JSON as it was printed, in one line; lists become a member. */
 static int put_data(const struct call *call, json_t *data, struct str *out)
 {
@@ -219,9 +248,13 @@ static int put_answer(const struct server *server, const struct call *call, json
 		      struct str *result)
 {
 	_cleanup_(str_release) struct str text = {0}, structured = {0};
-	int r = call->tool - tools == TOOL_SANDBOX_INFO ? view_info(data, &structured)
-							: put_data(call, data, &structured);
+	int r = 0;
 
+	if (call->tool - tools == TOOL_SANDBOX_STATUS)
+		r = add_connection(server, data);
+	if (r == 0)
+		r = call->tool - tools == TOOL_SANDBOX_INFO ? view_info(data, &structured)
+							    : put_data(call, data, &structured);
 	if (r == 0)
 		r = view_text(call->tool, data, str_text(&structured), &text);
 	return r < 0 ? r
@@ -257,12 +290,6 @@ static bool runs_now(const struct call *call)
 	       json_is_true(json_object_get(call->args, "run_now"));
 }
 
-static bool ends_session(const struct call *call)
-{
-	return call->step == 0 &&
-	       (call->tool - tools == TOOL_DISCARD || call->tool - tools == TOOL_APPLY);
-}
-
 static bool is_patch(const struct call *call)
 {
 	return call->tool - tools == TOOL_DIFF &&
@@ -285,12 +312,13 @@ static bool finish_data(struct server *server, struct call *call)
 	bool failed = has_failed(call);
 	int r;
 
-	if (failed && session_replace(server, call, str_text(&worker->output.kept)))
+	if (failed && session_replace(server, call, NULL))
 		return true;
-	if (!failed && ends_session(call)) {
+	if (!failed && call->tool->flags & TOOL_ALONE && call->step == 0) {
 		session_was_ended(server);
 		call->step = 1;
-		server->error = tool_prepare_alone(server, call);
+		if (tool_prepare(server, call, &error) < 0)
+			server->error = -ENOMEM;
 		return true;
 	}
 	if (!failed && runs_now(call)) {
@@ -308,15 +336,41 @@ static bool finish_data(struct server *server, struct call *call)
 	else
 		r = put_answer(server, call, data, &result);
 	json_decref(data);
-	if (r < 0)
-		server->error = r;
-	else
-		server_answer(server, &call->reply, &result);
-	return false;
+	return finish(server, call, r, &result);
+}
+
+/* What the sandbox of a command that did nothing was. */
+static bool finish_asked(struct server *server, struct call *call)
+{
+	_cleanup_(str_release) struct str result = {0}, structured = {0}, text = {0};
+	const struct str *answer = &call->worker.answer;
+	struct rpc_error error;
+	json_t *data = NULL;
+	int r;
+
+	if (rpc_parse(str_text(answer), answer->len, &data, &error) < 0)
+		data = NULL;
+	if (is_stale(server, call, data)) {
+		json_decref(data);
+		return true;
+	}
+	if (json_object_get(data, "spec")) {
+		r = view_info(data, &structured);
+		if (r == 0)
+			r = result_put(server, &result, structured.data, structured.data, false);
+	} else {
+		r = data ? view_run(data, &text) : str_append(&text, "pale did not answer");
+		if (r == 0)
+			r = result_put(server, &result, text.data, NULL, true);
+	}
+	json_decref(data);
+	return finish(server, call, r, &result);
 }
 
 bool tool_finish(struct server *server, struct call *call)
 {
+	if (call->has_result && call->tool - tools == TOOL_SANDBOX_INFO)
+		return finish_asked(server, call);
 	if (call->tool->flags & TOOL_FILES)
 		return file_finish(server, call);
 	return call->has_result ? finish_run(server, call) : finish_data(server, call);

@@ -123,13 +123,29 @@ static void check_config(struct loop_state *state)
 	context_release(&context);
 }
 
+/* A workspace is written to all the time; only one name matters. */
+static bool names_config(const char *buf, size_t len)
+{
+	for (size_t at = 0; at + sizeof(struct inotify_event) <= len;) {
+		const struct inotify_event *event = (const void *)(buf + at);
+
+		if (event->mask & IN_Q_OVERFLOW || (event->len && str_eq(event->name, "pale.toml")))
+			return true;
+		at += sizeof(*event) + event->len;
+	}
+	return false;
+}
+
 static void take_changes(struct loop_state *state)
 {
 	char buf[16384] __attribute__((aligned(8)));
+	bool ours = false;
+	ssize_t n;
 
-	while (read(state->watch, buf, sizeof(buf)) > 0)
-		;
-	check_config(state);
+	while ((n = read(state->watch, buf, sizeof(buf))) > 0)
+		ours = ours || names_config(buf, (size_t)n);
+	if (ours)
+		check_config(state);
 }
 
 /* --- the client --- */
@@ -137,7 +153,11 @@ static void take_changes(struct loop_state *state)
 static void take_input(struct loop_state *state)
 {
 	static char buf[READ_SIZE];
-	ssize_t n = read(STDIN_FILENO, buf, sizeof(buf));
+	ssize_t n;
+
+	/* Not every change is told by its folder: a link may lead anywhere. */
+	check_config(state);
+	n = read(STDIN_FILENO, buf, sizeof(buf));
 
 	if (n > 0) {
 		(void)server_feed(state->server, buf, (size_t)n);
@@ -199,7 +219,8 @@ static int wait_for(struct loop_state *state)
 	bool reads = !state->in_ended && !state->told && server_wants_input(state->server);
 
 	(void)server_output(state->server, &pending);
-	fds[FD_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
+	fds[FD_IN] = (struct pollfd){.fd = state->in_ended ? -1 : STDIN_FILENO,
+				     .events = reads ? POLLIN : POLLRDHUP};
 	fds[FD_OUT] = (struct pollfd){.fd = state->out_broken ? -1 : STDOUT_FILENO,
 				      .events = pending ? POLLOUT : 0};
 	fds[FD_SIGNAL] = (struct pollfd){.fd = state->signals, .events = POLLIN};
@@ -213,8 +234,10 @@ static int wait_for(struct loop_state *state)
 		state->told = true;
 	if (fds[FD_CONFIG].revents)
 		take_changes(state);
-	if (fds[FD_IN].revents)
+	if (fds[FD_IN].revents && reads)
 		take_input(state);
+	else if (fds[FD_IN].revents)
+		state->in_ended = true; /* it takes no answers, and is gone */
 	return 0;
 }
 
@@ -279,6 +302,8 @@ static int open_signals(struct loop_state *state, struct err *err)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	/* A parent that ignored it has us inherit that, and no child could be waited for. */
+	(void)sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	(void)sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_sys(err, -errno, "sigprocmask");

@@ -411,6 +411,7 @@ static void take_line(void *data, const char *line, size_t len)
 	json_t *value = NULL;
 	int r;
 
+	server->line_len = len;
 	if (line)
 		r = rpc_parse(line, len, &value, &error);
 	else

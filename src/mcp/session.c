@@ -87,6 +87,7 @@ static bool started(struct server *server, struct call *call)
 		return false;
 	}
 	session->tries = 0;
+	server_log(server, 6, "the sandbox %s was started", session->name);
 	stage = json_string_value(json_object_get(data, "stage"));
 	free(session->stage);
 	session->stage = stage ? strdup(stage) : NULL;
@@ -156,7 +157,7 @@ void session_was_ended(struct server *server)
 
 	let_go(session);
 	free(session->notice);
-	session->notice = strdup("the sandbox was ended, since a stage is changed without one; "
+	session->notice = strdup("the sandbox was ended, since this is changed without one; "
 				 "what ran in it is gone");
 }
 
@@ -196,7 +197,16 @@ bool session_is_gone(const struct session *session)
 	return session->state == SESSION_READY && session->lifeline >= 0 && poll(&fd, 1, 0) > 0;
 }
 
-bool session_replace(struct server *server, struct call *call, const char *why)
+/* The code first: messages may quote what a client has sent. */
+static bool says(json_t *error, const char *code, const char *text)
+{
+	const char *message = json_string_value(json_object_get(error, "message"));
+
+	return str_eq(json_string_value(json_object_get(error, "code")), code) && message &&
+	       strstr(message, text);
+}
+
+bool session_replace(struct server *server, struct call *call, json_t *error)
 {
 	struct session *session = &server->session;
 	bool is_gone = session_is_gone(session);
@@ -204,14 +214,14 @@ bool session_replace(struct server *server, struct call *call, const char *why)
 	if (!call->needs_session || call->retried)
 		return false;
 	/* It may have been executed: then never again. */
-	if (strstr(why, "before its result was known")) {
+	if (says(error, "system", "before its result was known")) {
 		if (call->generation == session->generation)
 			let_go(session);
 		return false;
 	}
 	/* Another call has seen to it already. */
 	if (call->generation == session->generation) {
-		if (!is_gone && !strstr(why, "has changed since session"))
+		if (!is_gone && !says(error, "policy", "has changed since session"))
 			return false;
 		let_go(session);
 		free(session->notice);

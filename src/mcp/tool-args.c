@@ -31,17 +31,20 @@ int argv_begin(struct call *call, const char *verb)
 }
 
 /* Where it is done: in our session, or in its stage. */
-static int name_place(const struct server *server, const struct tool *tool, struct strv *argv)
+static int name_place(const struct server *server, const struct call *call, struct strv *argv)
 {
 	const struct session *session = &server->session;
+	const struct tool *tool = call->tool;
 
 	if (!tool)
 		return 0;
-	if (tool->flags & TOOL_SESSION && tool_has_option(tool, "session"))
+	if (tool->flags & TOOL_SESSION ||
+	    (call->needs_session && call->has_result && tool - tools == TOOL_SANDBOX_INFO))
 		return strv_addf(argv, "--session=%s", session->name);
 	if (session->stage && tool_has_option(tool, "stage"))
 		return strv_addf(argv, "--stage=%s", session->stage);
-	return 0;
+	/* Without a name it would be the user's own. */
+	return tool->flags & TOOL_STAGE ? -ENODATA : 0;
 }
 
 int argv_finish(const struct server *server, const struct call *call, struct strv *ret)
@@ -50,7 +53,7 @@ int argv_finish(const struct server *server, const struct call *call, struct str
 
 	for (size_t i = 0; i < call->argv.len && r == 0; i++) {
 		if (i == call->insert_at)
-			r = name_place(server, call->tool, ret);
+			r = name_place(server, call, ret);
 		if (r == 0)
 			r = strv_add(ret, call->argv.items[i]);
 	}
@@ -328,11 +331,28 @@ static int prepare_diff(struct server *server, struct call *call)
 	return r < 0 ? r : add_operands(call);
 }
 
+/* Of what was asked for on our own command line only a command in the session can tell. */
+static int ask_session(struct server *server, struct call *call)
+{
+	int r = argv_begin(call, "exec");
+
+	call->has_result = call->needs_session = true;
+	if (r == 0)
+		r = strv_addf(&call->argv, "--result-fd=%d", WORKER_RESULT_FD);
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0)
+		r = strv_add(&call->argv, "--");
+	return r < 0 ? r : strv_add(&call->argv, "true");
+}
+
 static int prepare_info(struct server *server, struct call *call, struct rpc_error *error)
 {
 	const char *name = text_arg(call, "command");
 	int r = check_name(call, "command", error);
 
+	if (r == 0 && !name && server->setup.session->len > 0)
+		return ask_session(server, call);
 	if (r == 0)
 		r = begin(server, call, name ? call->tool->verb : "status");
 	return r < 0 || !name ? r : strv_add(&call->argv, name);
@@ -369,24 +389,6 @@ static int prepare_register(struct server *server, struct call *call, struct rpc
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
 
-/* A stage is changed when no sandbox stands on it: ours is ended first (step 0). */
-int tool_prepare_alone(struct server *server, struct call *call)
-{
-	int r;
-
-	if (call->step > 0 || server->session.state != SESSION_READY) {
-		call->step = 1;
-		return plain(server, call);
-	}
-	r = argv_begin(call, "session rm");
-	if (r == 0)
-		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
-	if (r == 0)
-		r = strv_add(&call->argv, server->session.name);
-	call->insert_at = SIZE_MAX;
-	return r;
-}
-
 static int prepare_allow(struct server *server, struct call *call)
 {
 	int r = begin(server, call, call->tool->verb);
@@ -400,11 +402,13 @@ static int prepare_allow(struct server *server, struct call *call)
 	return r < 0 ? r : add_operands(call);
 }
 
-int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
+static int prepare(struct server *server, struct call *call, struct rpc_error *error)
 {
 	enum tool_id id = (enum tool_id)(call->tool - tools);
 
-	call->needs_session = call->tool->flags & TOOL_SESSION;
+	call->needs_session = call->tool->flags & TOOL_SESSION ||
+			      (call->tool->flags & TOOL_STAGE &&
+			       server->session.state == SESSION_STARTING);
 	if (id == TOOL_RUN)
 		return prepare_run(server, call, error);
 	if (id == TOOL_EXEC)
@@ -419,9 +423,32 @@ int tool_prepare(struct server *server, struct call *call, struct rpc_error *err
 		return prepare_info(server, call, error);
 	if (id == TOOL_REGISTER_COMMAND)
 		return prepare_register(server, call, error);
-	if (id == TOOL_DISCARD || id == TOOL_APPLY)
-		return tool_prepare_alone(server, call);
 	if (id == TOOL_ALLOW)
 		return prepare_allow(server, call);
 	return plain(server, call);
+}
+
+static int end_session(const struct server *server, struct call *call)
+{
+	int r = argv_begin(call, "session rm");
+
+	if (r == 0)
+		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0)
+		r = strv_add(&call->argv, server->session.name);
+	call->insert_at = SIZE_MAX;
+	return r;
+}
+
+int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
+{
+	int r = prepare(server, call, error);
+
+	if (r < 0 || !(call->tool->flags & TOOL_ALONE))
+		return r;
+	/* Whatever is wrong with the arguments is known by now. */
+	if (call->step == 0 && server->session.state == SESSION_READY)
+		return end_session(server, call);
+	call->step = 1;
+	return 0;
 }

@@ -32,6 +32,23 @@ static int answer_unstaged(struct server *server, const struct tool *tool, struc
 			  tool - tools != TOOL_DIFF);
 }
 
+/* Did the user bound this server by options? */
+static bool has_boundary(const struct server *server)
+{
+	static const char *const others[] = {"--staged", "--direct",
+					     "--engine=", "--allow-degraded=", "--no-observe"};
+
+	for (size_t i = 0; i < server->setup.session->len; i++) {
+		bool other = false;
+
+		for (size_t k = 0; k < array_len(others); k++)
+			other = other || str_starts(server->setup.session->items[i], others[k]);
+		if (!other)
+			return true;
+	}
+	return false;
+}
+
 static bool is_at_work(const struct server *server)
 {
 	for (const struct call *call = server->calls; call; call = call->next)
@@ -84,7 +101,12 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 
 		return r < 0 ? r : answer_unstaged(server, tool, result);
 	}
-	if ((tool - tools == TOOL_DISCARD || tool - tools == TOOL_APPLY) && is_at_work(server))
+	if (tool - tools == TOOL_RUN && has_boundary(server))
+		return result_put(server, result,
+				  "this server has a boundary of its own, by its command line, and "
+				  "registered commands have theirs: use exec",
+				  NULL, true);
+	if (tool->flags & TOOL_ALONE && is_at_work(server))
 		return result_put(server, result,
 				  "other calls are at work in the sandbox: wait for them first",
 				  NULL, true);

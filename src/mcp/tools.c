@@ -184,10 +184,10 @@ const struct tool tools[TOOL_COUNT_] = {
 	[TOOL_REGISTER_COMMAND] = {"register_command", "Register a command", "commands register",
 		"Write a command into the workspace's pale.toml. What it asks beyond the user's trust "
 		"keeps it from running until the user agrees.",
-		TOOL_DESTRUCTIVE | TOOL_NO_JSON, NULL, PARAMS(register_params)},
+		TOOL_ALONE | TOOL_DESTRUCTIVE | TOOL_NO_JSON, NULL, PARAMS(register_params)},
 	[TOOL_UNREGISTER_COMMAND] = {"unregister_command", "Remove a command", "commands unregister",
 		"Remove a command from the workspace's pale.toml.",
-		TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_NO_JSON, NULL, PARAMS(name_params)},
+		TOOL_ALONE | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT | TOOL_NO_JSON, NULL, PARAMS(name_params)},
 	[TOOL_HISTORY] = {"history", "What was run", "runs list",
 		"List the newest runs of this workspace: how they ended and what they used.",
 		READS, "runs", PARAMS(history_params)},
@@ -205,16 +205,16 @@ const struct tool tools[TOOL_COUNT_] = {
 		TOOL_SESSION | TOOL_STATUS | READS, NULL, PARAMS(wait_params)},
 	[TOOL_DISCARD] = {"discard", "Throw staged changes away", "discard",
 		"Throw away what this session has staged.",
-		TOOL_STAGE | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL, PARAMS(discard_params)},
+		TOOL_STAGE | TOOL_ALONE | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL, PARAMS(discard_params)},
 	[TOOL_APPLY] = {"apply", "Apply staged changes", "apply",
 		"Write what this session has staged into the workspace.",
-		TOOL_STAGE | TOOL_DESTRUCTIVE, NULL, PARAMS(apply_params)},
+		TOOL_STAGE | TOOL_ALONE | TOOL_DESTRUCTIVE, NULL, PARAMS(apply_params)},
 	[TOOL_UNDO] = {"undo", "Undo the last apply", "undo",
 		"Take back the last apply.",
 		TOOL_DESTRUCTIVE, NULL, NULL, 0},
 	[TOOL_ALLOW] = {"allow", "Allow what was refused", "allow",
 		"Write the smallest rule that a refused attempt needed into the workspace's pale.toml.",
-		TOOL_DESTRUCTIVE | TOOL_NO_JSON, NULL, PARAMS(allow_params)},
+		TOOL_ALONE | TOOL_DESTRUCTIVE | TOOL_NO_JSON, NULL, PARAMS(allow_params)},
 };
 /* clang-format on */
 

@@ -45,6 +45,7 @@ enum {
 	TOOL_FILES = 1 << 6,   /* a file tool: its result says `ok`, or why not */
 	TOOL_NO_JSON = 1 << 7, /* what it prints is no data */
 	TOOL_RUNS = 1 << 8,    /* a run: a result, and the output of a command */
+	TOOL_ALONE = 1 << 10,  /* not while our session stands: it changes what that stands on */
 	TOOL_STATUS = 1 << 9,  /* its status is that of a command, and no failure */
 };
 

@@ -20,12 +20,24 @@ static const char *text_of(json_t *object, const char *key)
 
 /* --- runs --- */
 
+/* In one line, whatever is in it: names are chosen by commands. */
+int view_line(const char *head, const char *text, struct str *out)
+{
+	int r = str_append(out, head);
+
+	if (r == 0)
+		r = str_append_escaped(out, text ? text : "", text ? strlen(text) : 0);
+	return r;
+}
+
 static int put_error(json_t *error, struct str *out)
 {
 	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
-	int r = str_appendf(out, "not run: %s\n", message ? message : "no reason is known");
+	int r = view_line("not run: ", message ? message : "no reason is known", out);
 
-	return r < 0 || !hint ? r : str_appendf(out, "hint: %s\n", hint);
+	if (r == 0 && hint)
+		r = view_line("\nhint: ", hint, out);
+	return r < 0 ? r : str_append_char(out, '\n');
 }
 
 static int put_begun(json_t *answer, struct str *out)
@@ -68,10 +80,11 @@ static int put_violations(json_t *list, struct str *out)
 		if (json_is_true(json_object_get(item, "probe")) || r < 0 || shown++ >= 8)
 			continue;
 		path = path ? path : text_of(item, "address");
-		r = str_appendf(out, "refused by the sandbox: %s %s", text_of(item, "op"),
-				path ? path : "");
+		r = str_appendf(out, "refused by the sandbox: %s", text_of(item, "op"));
+		if (r == 0)
+			r = view_line(" ", path, out);
 		if (r == 0 && fix)
-			r = str_appendf(out, " (the user could allow it: %s)", fix);
+			r = view_line("; what would allow it: ", fix, out);
 		if (r == 0)
 			r = str_append_char(out, '\n');
 	}
@@ -208,9 +221,11 @@ static int put_read(json_t *data, struct str *out)
 {
 	json_t *next = json_object_get(data, "next_offset");
 	int64_t first = number_of(data, "offset"), lines = number_of(data, "lines");
-	int r = str_appendf(out, "%s: lines %" PRId64 " to %" PRId64 " of %" PRId64 "\n",
-			    text_of(data, "path"), first, first + lines - (lines > 0),
-			    number_of(data, "total_lines"));
+	int r = view_line("", text_of(data, "path"), out);
+
+	if (r == 0)
+		r = str_appendf(out, ": lines %" PRId64 " to %" PRId64 " of %" PRId64 "\n", first,
+				first + lines - (lines > 0), number_of(data, "total_lines"));
 
 	if (r == 0 && text_of(data, "text"))
 		r = put_marked("content of the file", text_of(data, "text"), out);
@@ -257,16 +272,16 @@ static int put_glob(json_t *data, struct str *out)
 
 static int put_changed(const struct tool *tool, json_t *data, struct str *out)
 {
+	bool created = json_is_true(json_object_get(data, "created"));
 	const char *diff = text_of(data, "diff");
-	int r;
+	int r = view_line("", text_of(data, "path"), out);
 
-	if (tool - tools == TOOL_WRITE)
-		return str_appendf(out, "%s: %s, %" PRId64 " bytes\n", text_of(data, "path"),
-				   json_is_true(json_object_get(data, "created")) ? "created"
-										  : "replaced",
-				   number_of(data, "bytes"));
-	r = str_appendf(out, "%s: replaced in %" PRId64 " place%s\n", text_of(data, "path"),
-			number_of(data, "count"), number_of(data, "count") == 1 ? "" : "s");
+	if (r == 0 && tool - tools == TOOL_WRITE)
+		return str_appendf(out, ": %s, %" PRId64 " bytes\n",
+				   created ? "created" : "replaced", number_of(data, "bytes"));
+	if (r == 0)
+		r = str_appendf(out, ": replaced in %" PRId64 " place%s\n",
+				number_of(data, "count"), number_of(data, "count") == 1 ? "" : "s");
 	return r < 0 || !diff ? r : put_marked("what changed", diff, out);
 }
 

@@ -23,6 +23,7 @@ enum {
 	INSIST_MS = 3000, /* before it is killed */
 	DRAIN_MAX = 1 << 20,
 	P_PIDFD_ = 3,
+	EXIT_UNKNOWN = 125,
 };
 
 void worker_init(struct worker *worker)
@@ -40,8 +41,13 @@ static int reap(struct worker *worker, int options)
 {
 	siginfo_t info = {0};
 
-	if (waitid((idtype_t)P_PIDFD_, (id_t)worker->pidfd, &info, WEXITED | options) < 0)
-		return -errno;
+	if (waitid((idtype_t)P_PIDFD_, (id_t)worker->pidfd, &info, WEXITED | options) < 0) {
+		if (errno != ECHILD)
+			return -errno;
+		/* Somebody else has it. */
+		info = (siginfo_t){.si_pid = worker->pid, .si_code = CLD_EXITED};
+		info.si_status = EXIT_UNKNOWN;
+	}
 	if (info.si_pid == 0)
 		return 0;
 	worker->status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status;

@@ -176,6 +176,13 @@ void plan_verdict(struct plan *plan, const char *dimension, enum enforcement sta
 		.dimension = dimension, .state = state, .by = by};
 }
 
+void plan_share(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_SECCOMP)
+			plan->ops[i].flags |= OP_SHARED;
+}
+
 struct plan *plan_free(struct plan *plan)
 {
 	if (!plan)

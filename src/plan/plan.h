@@ -76,6 +76,7 @@ enum {
 	OP_LOOSE = 1 << 13,    /* skipped when a stage has no such path any more */
 	OP_OBSERVE = 1 << 14,  /* seccomp: the supervisor is told of attempts and refusals */
 	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
+	OP_SHARED = 1 << 16,   /* seccomp: several commands live here (plan_share) */
 };
 
 struct op {
@@ -175,6 +176,8 @@ int plan_compile(const struct resolved *resolved, const struct host *host, const
 		 char *const *argv, struct plan **ret_plan, struct err *err);
 struct plan *plan_free(struct plan *plan); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct plan *, plan_free);
+/* More than one command will live in it: none may change the limits of another. */
+void plan_share(struct plan *plan);
 
 const char *op_name(enum op_kind kind);
 const char *engine_name(enum engine engine);

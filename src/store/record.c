@@ -252,6 +252,8 @@ int record_deed(const struct deed *deed, struct str *ret_line)
 	record_text(&json, "dimension", deed->dimension);
 	record_text(&json, "code", deed->code);
 	record_text(&json, "stage", deed->stage);
+	record_text(&json, "path", deed->path);
+	record_text(&json, "where", deed->where);
 	json_add_uint(&json, "changes", deed->changes);
 	return finish(&json, ret_line);
 }

@@ -41,6 +41,8 @@ struct deed {
 	const char *dimension; /* NULL */
 	const char *code;      /* NULL */
 	const char *stage;     /* NULL */
+	const char *path;      /* that it is about; NULL */
+	const char *where;     /* that is now; NULL */
 	uint64_t changes;
 	uint64_t time_ms;
 };

@@ -367,7 +367,7 @@ static int fold_end(struct fold *f, const json_t *record, struct err *err)
 
 static int fold_deed(struct fold *f, const json_t *record, struct err *err)
 {
-	static const char *const keys[] = {"stage", "changes"};
+	static const char *const keys[] = {"stage", "changes", "path", "where"};
 	const char *id = text_of(record, "id"), *kind = text_of(record, "kind");
 	sqlite3_stmt *stmt = f->event;
 	json_t *data;

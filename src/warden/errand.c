@@ -71,11 +71,19 @@ static void put_fds(const struct errand *e, struct errand_packet *p)
 		p->fds[p->fds_len++] = e->notes;
 }
 
+/* A tool starts nothing. */
+static bool errand_is_held(const struct errand *e)
+{
+	return !e->is_tool && (e->timeout_ms != UINT64_MAX || e->cpu_ms != UINT64_MAX ||
+			       e->memory != UINT64_MAX || e->pids != UINT64_MAX);
+}
+
 int errand_pack(const struct errand *e, struct errand_packet *ret, struct err *err)
 {
 	struct errand_packet p = {.order.order = {.kind = WARDEN_ERRAND,
 						  .value = (e->is_tool ? ERRAND_TOOL : 0) |
-							   (e->notes >= 0 ? ERRAND_NOTES : 0),
+							   (e->notes >= 0 ? ERRAND_NOTES : 0) |
+							   (errand_is_held(e) ? ERRAND_HELD : 0),
 						  .id = e->id},
 				  .file = -1};
 	size_t size = strlen(e->cwd) + 1;

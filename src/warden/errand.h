@@ -40,6 +40,7 @@ enum {
 	ERRAND_TOOL = 1 << 0,
 	ERRAND_NOTES = 1 << 1,
 	ERRAND_APART = 1 << 2, /* the words are in a file */
+	ERRAND_HELD = 1 << 3,  /* it has limits: what it starts stays below a holder */
 };
 
 struct errand_order {

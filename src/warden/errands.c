@@ -49,6 +49,8 @@ struct running {
 static struct running table[ERRANDS_MAX];
 static size_t table_len; /* no living one from here on */
 
+static bool quiet = true; /* and told so */
+
 static struct running *find_id(uint32_t id)
 {
 	for (size_t i = 0; i < table_len; i++)
@@ -159,6 +161,19 @@ static bool end_kin(const struct warden *w)
 	return more;
 }
 
+/* Without children nobody else is inside: all that is orphaned comes to us. */
+static void tell_quiet(const struct warden *w)
+{
+	struct warden_report report = {.kind = WARDEN_QUIET};
+
+	if (quiet || table_len > 0 ||
+	    waitid(P_ALL, 0, &(siginfo_t){0}, WNOHANG | WEXITED | WNOWAIT) == 0 || errno != ECHILD)
+		return;
+	quiet = true;
+	if (warden_send_report(w->job->channel, &report) < 0)
+		warden_orphaned(w);
+}
+
 /* -- How it begins -------------------------------------------------------- */
 
 /* Which descriptor is what, as errand_pack() has it. */
@@ -194,7 +209,10 @@ static int start(const struct warden *w, struct parcel *p, struct running *e, st
 		r = holder_start(w->job, &command, &p->order.pty, &e->leader, &e->pipe, err);
 	} else {
 		command.screen = p->order.pty.mask ? &p->order.pty : NULL;
-		r = e->leader = launch_command(w->job, &command, err);
+		if (p->order.order.value & ERRAND_HELD)
+			r = holder_start(w->job, &command, NULL, &e->leader, &e->pipe, err);
+		else
+			r = e->leader = launch_command(w->job, &command, err);
 	}
 	e->child = r;
 	parcel_words_release(&words);
@@ -207,6 +225,7 @@ static void take_errand(const struct warden *w, struct parcel *p)
 	struct running *e = NULL;
 	int r = 0;
 
+	quiet = false;
 	if (p->order.order.id == 0 || find_id(p->order.order.id))
 		r = err_set(&failed.err, ERR_SYSTEM, -EEXIST, "an errand with this id is there");
 	if (r == 0)
@@ -229,6 +248,7 @@ static void take_errand(const struct warden *w, struct parcel *p)
 
 static void obey(struct warden *w, const struct warden_order *order)
 {
+	struct warden_report heard = {.kind = WARDEN_HEARD, .id = order->id};
 	struct running *e = order->id ? find_id(order->id) : NULL;
 
 	if (order->value < 0 || order->value >= NSIG)
@@ -242,10 +262,15 @@ static void obey(struct warden *w, const struct warden_order *order)
 	if (order->kind != WARDEN_SIGNAL_KIN)
 		return;
 	e->ending = true;
+	if (e->child != e->leader && !e->over)
+		(void)kill(e->child, HOLDER_END);
 	e->signal = order->value;
 	e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
-	if (order->value == SIGKILL)
-		return; /* until none is left */
+	if (order->value == SIGKILL) { /* until none is left */
+		if (warden_send_report(w->job->channel, &heard) < 0)
+			warden_orphaned(w);
+		return;
+	}
 	(void)kin_signal(e->leader, e->child, order->value);
 	/* A stopped process acts on it only when it goes on. */
 	(void)kin_signal(e->leader, e->child, SIGCONT);
@@ -322,7 +347,9 @@ _Noreturn void errands_serve(struct warden *w, int children)
 	reset_signals();
 	settle_down(w);
 	be_quick();
-	if (warden_send_report(w->job->channel, &ready) < 0)
+	if (launch_keep_limits(&ready.err) < 0)
+		ready.kind = WARDEN_FAILED;
+	if (warden_send_report(w->job->channel, &ready) < 0 || ready.kind == WARDEN_FAILED)
 		warden_orphaned(w);
 	for (;;) {
 		struct signalfd_siginfo info;
@@ -335,5 +362,6 @@ _Noreturn void errands_serve(struct warden *w, int children)
 		if (fds[1].revents)
 			take_orders(w);
 		looks = end_kin(w);
+		tell_quiet(w);
 	}
 }

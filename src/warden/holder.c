@@ -16,7 +16,10 @@
 #include "warden/launch.h"
 #include "warden/protocol.h"
 #include "warden/pty.h"
+#include "warden/tree.h"
 #include "warden/warden.h"
+
+enum { END_MS = 2000 };
 
 /* What comes first through the pipe. */
 struct start {
@@ -40,14 +43,38 @@ static int open_terminal(const struct warden_job *job, uint32_t id, const struct
 {
 	int r;
 
-	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return err_sys(err, -errno, "die with the parent");
 	if (setsid() < 0)
 		return err_sys(err, -errno, "start a session");
 	r = pty_open(pty, job->channel, id, ret_terminal, err);
 	if (r == 0 && ioctl(*ret_terminal, TIOCSCTTY, 0) < 0)
 		r = err_sys(err, -errno, "take the terminal");
 	return r;
+}
+
+/* Limits count from us on: our report is the first. */
+static int take_place(const struct warden_job *job, const struct launch *command,
+		      const struct pty *pty, int *ret_terminal, struct err *err)
+{
+	struct warden_report starting = {.kind = WARDEN_STARTING, .id = command->id};
+	int r;
+
+	if (!job->owns_pidns && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "die with the parent");
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return err_sys(err, -errno, "become a subreaper");
+	r = warden_send_report(job->channel, &starting);
+	if (r < 0)
+		return err_sys(err, r, "report to the supervisor");
+	return pty ? open_terminal(job, command->id, pty, ret_terminal, err) : 0;
+}
+
+/* By order: with all that it started. */
+static void end_rest(void)
+{
+	sigset_t pending;
+
+	if (sigpending(&pending) == 0 && sigismember(&pending, HOLDER_END) == 1)
+		(void)tree_kill(END_MS, false);
 }
 
 /* Until it has ended: tell of stops, which the kernel does only while they last. */
@@ -58,12 +85,15 @@ static struct holder_word look_after(const struct warden_job *job, uint32_t id, 
 	int status;
 
 	for (;;) {
-		pid_t pid = wait4(leader, &status, WUNTRACED, &usage);
+		pid_t pid = wait4(-1, &status, WUNTRACED, &usage);
 
 		if (pid < 0 && errno != EINTR)
 			_exit(1);
-		if (pid == leader && !WIFSTOPPED(status))
+		if (pid == leader && !WIFSTOPPED(status)) {
+			end_rest();
+			(void)getrusage(RUSAGE_CHILDREN, &usage);
 			return holder_word_of(status, &usage);
+		}
 		if (pid != leader)
 			continue;
 		stopped.status = status;
@@ -78,7 +108,7 @@ _Noreturn static void hold(const struct warden_job *job, const struct launch *co
 	struct start start = {0};
 	struct holder_word word;
 
-	if (open_terminal(job, command->id, pty, &own.terminal, &start.err) == 0) {
+	if (take_place(job, command, pty, &own.terminal, &start.err) == 0) {
 		pid_t leader = launch_command(job, &own, &start.err);
 
 		start.leader = leader > 0 ? leader : 0;
@@ -112,7 +142,7 @@ pid_t holder_start(const struct warden_job *job, const struct launch *command,
 	fd_close(pair[1]);
 	if (pid < 0) {
 		fd_close(pair[0]);
-		return err_sys(err, pid, "start a process for the terminal");
+		return err_sys(err, pid, "start a process for the command");
 	}
 	fd_close(pidfd);
 	do
@@ -126,7 +156,7 @@ pid_t holder_start(const struct warden_job *job, const struct launch *command,
 	fd_close(pair[0]);
 	waitpid(pid, NULL, 0);
 	if (n != (ssize_t)sizeof(start))
-		return err_set(err, ERR_SYSTEM, -EPIPE, "the terminal's process ended early");
+		return err_set(err, ERR_SYSTEM, -EPIPE, "the command's process ended early");
 	*err = start.err;
 	return err->errnum ? -err->errnum : -EPIPE;
 }

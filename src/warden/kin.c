@@ -77,7 +77,9 @@ static void look_at(struct search *s, int proc, const char *name)
 		return;
 	if (!read_stat(proc, name, &state, ids) || state == 'Z' || state == 'X')
 		return;
-	is_kin = pid == s->leader || ids[1] == s->leader || ids[2] == s->session;
+	/* What was orphaned comes to the holder. */
+	is_kin = pid == s->leader || ids[1] == s->leader || ids[2] == s->leader ||
+		 ids[2] == s->session || ids[0] == s->session;
 	if (s->len < KNOWN_MAX)
 		s->known[s->len++] = (struct relative){pid, (pid_t)ids[0], is_kin};
 	else if (is_kin)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,8 @@
 #include "warden/warden.h"
 
 enum { NOTES = 3 };
+
+static struct rlimit limits[RLIM_NLIMITS];
 
 struct attempt {
 	const struct warden_job *job;
@@ -110,12 +113,31 @@ static int report_start(const struct warden_job *job, const struct launch *c, in
 	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
 }
 
+int launch_keep_limits(struct err *err)
+{
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		if (getrlimit(i, &limits[i]) < 0)
+			return err_sys(err, -errno, "read limit %d", i);
+	return 0;
+}
+
+/* Better no command than one that fails for a reason that is none of its own. */
+static int set_limits(struct err *err)
+{
+	for (int i = 0; i < RLIM_NLIMITS; i++)
+		if (setrlimit(i, &limits[i]) < 0)
+			return err_sys(err, -errno, "set limit %d", i);
+	return 0;
+}
+
 /* What only the command's process does to itself. */
 static int prepare_child(const struct warden_job *job, const struct launch *c, struct err *err)
 {
 	sigset_t none;
-	int channel = job->channel, r = c->is_errand ? set_scene(c, &channel, err) : 0;
+	int channel = job->channel, r = c->is_errand ? set_limits(err) : 0;
 
+	if (r == 0 && c->is_errand)
+		r = set_scene(c, &channel, err);
 	if (r == 0)
 		r = start_session(c->terminal, err);
 	if (r < 0)

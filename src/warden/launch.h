@@ -29,5 +29,7 @@ struct launch {
 	const struct pty *screen; /* a terminal for output only, opened by itself; NULL: none */
 };
 
+/* Errands have the limits that we have now, whatever becomes of ours. */
+int launch_keep_limits(struct err *err);
 /* Its pid; or -errno, and err says why nothing was executed. */
 pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err);

@@ -54,7 +54,7 @@ static int check_report(const struct warden_report *report, ssize_t n)
 {
 	if (n == 0)
 		return -EPIPE;
-	if (report->kind > WARDEN_LISTENER ||
+	if (report->kind > WARDEN_QUIET ||
 	    (size_t)n != (report->kind == WARDEN_FAILED ? sizeof(*report) : HEAD_SIZE))
 		return -EBADMSG;
 	return 0;

@@ -30,6 +30,8 @@ enum warden_report_kind {
 	WARDEN_STOPPED,  /* the command, by a signal; not after an order to stop everybody */
 	WARDEN_MOUNTED,  /* the stage; descriptors for others come along */
 	WARDEN_LISTENER, /* as WARDEN_STARTING; the listener of its filter comes along */
+	WARDEN_HEARD,    /* an order to kill an errand: it is being carried out */
+	WARDEN_QUIET,    /* no errand is there, and nobody whom one left behind */
 };
 
 struct warden_report {

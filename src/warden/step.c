@@ -18,6 +18,8 @@ unsigned step_seccomp(const struct op *op)
 {
 	if (op->flags & OP_BARE)
 		return op->flags & OP_OFFLINE ? SECCOMP_BARE_OFFLINE : SECCOMP_BARE;
+	if (op->flags & OP_SHARED && !(op->flags & OP_VISIBLE))
+		return op->flags & OP_NESTED ? SECCOMP_SHARED_NESTED : SECCOMP_SHARED;
 	return (op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
 	       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0);
 }

@@ -82,7 +82,7 @@ def registers():
         ok(r.status == 2 and "--" in r.err, "two words without -- are refused", r)
         r = box.pale("commands", "register", "z", "true", "--sandbox", "tset")
         ok(r.status == 1 and "did you mean 'test'" in r.err, "an unknown preset is refused", r)
-        for table in ('{ networks = "none" }', '{ network = "none"', '{ }\n[ceiling]\nx = 1', '{ memory = "x" }',
+        for table in ('{ netz = "none" }', '{ network = "none"', '{ }\n[ceiling]\nx = 1', '{ memory = "x" }',
                       '{ network = "none" } # x\n[commands.evil]\ncmd = "x"'):
             r = box.pale("commands", "register", "z", "true", "--sandbox", table)
             ok(r.status == 1 and box.read("pale.toml") == before, f"the table {table!r} is refused", r)

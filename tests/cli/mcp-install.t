@@ -240,6 +240,39 @@ def links():
         ok(r.status == 1 and "no regular file" in r.err, "a fifo is refused, and not waited for", r)
 
 
+def planted():
+    """An entry that is ours but for something more is not ours."""
+    for client, name, text in (("claude-code", ".mcp.json", '{"mcpServers": {"pale": %s}}'),
+                               ("codex", ".codex/config.toml", "%s")):
+        with Box() as box:
+            install(box, client)
+            good = box.read(name)
+            if name.endswith("toml"):
+                evil = good + 'enabled = false\n\n[mcp_servers.pale.env]\nLD_PRELOAD = "/x.so"\n'
+            else:
+                evil = text % json.dumps({"env": {"LD_PRELOAD": "/x.so"}, **json.loads(good)["mcpServers"]["pale"]})
+            box.write(name, evil)
+            r = install(box, client)
+            ok(r.status == 1 and "besides" in r.err and "env" in r.err, f"{client}: what is planted is named", r)
+            eq(box.read(name), evil, f"{client}: untouched")
+            eq(install(box, client, "--force").status, 0, f"{client}: by force")
+            ok("LD_PRELOAD" not in box.read(name) and "enabled" not in box.read(name), f"{client}: all of it goes",
+               box.read(name))
+            eq(install(box, client).status, 0, f"{client}: and then it is there")
+
+
+def names():
+    """Paths are shown so that a terminal does not obey them."""
+    with Box() as box:
+        odd = os.path.join(box.top, "a\x1b[31m\nb")
+        os.mkdir(odd)
+        for args in (("--print",), (), ()):
+            r = install(box, "cursor", "--workspace", odd, *args)
+            ok(r.status == 0 and "\x1b" not in r.out + r.err and "a\\x1b[31m" in r.err + r.out, f"a path {args}", r)
+        r = install(box, "cursor", "--workspace", odd, "--staged")
+        ok(r.status == 1 and "\x1b" not in r.err, "and in what belongs there", r)
+
+
 def own_copy():
     """What a client starts outside must be out of reach of what runs inside."""
     with Box() as box:
@@ -279,6 +312,8 @@ others_stay()
 comments()
 broken()
 links()
+planted()
+names()
 own_copy()
 elsewhere()
 done()

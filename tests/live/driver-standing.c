@@ -38,7 +38,7 @@ static struct screen {
 } screens[SCREENS_MAX];
 static struct loop loop;
 static struct standing *standing;
-static const struct plan *plan;
+static struct plan *plan;
 static struct str input;
 static unsigned bench_left, bench_bad;
 static char **bench_argv;

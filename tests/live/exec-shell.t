@@ -65,8 +65,11 @@ def case_options(p):
     r = line(p, 'pwd', '--cwd', p.ws / 'sub')
     ok(r.out == f'{p.ws}/sub\n'.encode(), p, '--cwd goes elsewhere', r)
     ok(line(p, 'pwd').out == f'{p.ws}/sub\n'.encode(), p, 'and that is kept')
-    r = line(p, 'echo $A', '--setenv', 'A=given')
-    ok(r.out == b'given\n' and line(p, 'echo $A').out == b'given\n', p, '--setenv is as if exported', r)
+    r = line(p, 'echo $A $LANG', '--setenv', 'A=secret', '--setenv', 'LANG=C')
+    ok(r.out == b'secret C\n' and line(p, 'echo "$A $LANG"').out == b' C.UTF-8\n', p, '--setenv is for one line', r)
+    r = line(p, 'A="$A too"', '--setenv', 'A=given')
+    ok(line(p, 'echo $A').out == b'given too\n', p, 'unless the line makes something else of it', r)
+    line(p, 'export A=given')
     r = line(p, 'cd /; export A=2; echo ran', '--background')
     ok(r.code == 0, p, 'in the background', r)
     p.verb('wait', r.out.strip().decode())
@@ -79,7 +82,9 @@ def case_options(p):
     r = line(p, 'pwd')
     ok(r.code == 0 and r.out == f'{p.ws}\n'.encode() and b'instead' in r.err, p, 'a folder that is gone: said, in the workspace', r)
     stop(p)
-    ok(line(p, 'echo $A').out == b'\n', p, 'a new session begins anew')
+    r = line(p, 'echo $A $LANG', '--setenv', 'A=secret', '--setenv', 'LANG=C')
+    ok(r.out == b'secret C\n' and line(p, 'echo "$A $LANG"').out == b' C.UTF-8\n', p,
+       'a new session begins anew, also with --setenv', r)
     stop(p)
     shutil.rmtree(p.ws / 'sub2')
 
@@ -97,6 +102,12 @@ def case_from_inside(p):
     ok(b'open' not in r.out, p, 'the line itself has no descriptor to write its state to', r)
     r = line(p, 'printf "pale-shell\\0/etc\\0A=forged\\0=\\0" >/proc/$PPID/fd/9; true')
     ok(line(p, 'echo "$A"').out == b'\n', p, 'nor anybody else', r)
+    line(p, 'export A=good')
+    forged = 'pale_keep() { { printf "pale-shell\\0/\\0A="; head -c 150000 /dev/zero | tr "\\0" x; printf "\\0=\\0"; } >&9; }'
+    r = line(p, forged)
+    ok(b'not its state' in r.err, p, 'a state that no program could be started with is refused', r)
+    r = line(p, 'echo BOOTED $A')
+    ok(r.out == b'BOOTED good\n', p, 'and the next line runs', r)
     stop(p)
 
 

@@ -85,7 +85,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
     (r'poll\(\[\{fd=\d+, events=POLLIN\}, ', 'the supervisor looks again at once'),
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
-    (r'openat\(AT_FDCWD, "/proc/\d+/ns/mnt"|prlimit64\(0, RLIMIT_NOFILE, NULL', "the mounts go at the warden's end, as they would anyway"),
+    (r'openat\(AT_FDCWD, "/proc/\d+/ns/mnt"|prlimit64\(0, RLIMIT_NOFILE, NULL|stat\("/(usr|etc|opt|)",', "the mounts go at the warden's end, as they would anyway"),
     (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
     (r'stat\("/usr/bin/bwrap"', 'there may be another one in /bin'),

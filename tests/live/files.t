@@ -444,8 +444,12 @@ def case_bounds(p):
     (p.ws / 'huge').unlink()
     r = asked(p, 'read', 'long', '--max-output', '1k')
     ok(r['lines'] == 2000, p, 'max_output does not cut an answer', r['result'])
-    r = asked(p, 'grep', 'x', '--timeout', '1ms')
-    ok(r['result'].code == 1 and r['outcome'] in ('timeout', 'ok', 'failed'), p, 'a timeout is one', r['result'])
+    for i in range(40):
+        p.write(p.ws / f'much{i}', b'ab' * 4000000)
+    r = asked(p, 'grep', '(a|b)*[^ab]c$', '--timeout', '20ms')
+    ok(r['result'].code == 1 and r['outcome'] == 'timeout' and 'too long' in r['error']['message'], p, 'a search that takes too long is ended', r['result'])
+    for i in range(40):
+        (p.ws / f'much{i}').unlink()
 
 
 def case_what_a_command_cannot_FR(p):

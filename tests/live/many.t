@@ -68,4 +68,25 @@ def case_descriptors_RS09(p):
         canary.unlink(missing_ok=True)
 
 
-main(case_many_RS17, case_descriptors_RS09, uids=(54321,))
+def case_other_disks_are_let_go_at_once(p):
+    """Only what is on the root's own disk may be let go of after pale has ended."""
+    if not shutil.which('strace') or p.run('strace', '-qq', '-o', '/dev/null', 'true').code != 0:
+        skip(p, 'strace does not work here')
+        return
+    if p.ws.stat().st_dev != os.stat('/').st_dev:
+        skip(p, 'the workspace is not on the disk of the root')
+        return
+    other = pathlib.Path(tempfile.mkdtemp(prefix='pale-', dir='/dev/shm'))
+    os.chown(other, p.owner, p.owner)
+    trace = p.base / 'trace-held'
+    for where, what, held in ((p.ws, "the root's disk", True), (other, 'another one', False)):
+        r = p.run('strace', '-f', '-qq', '-o', str(trace), '-e', 'trace=openat', *p.pale_argv('--no-observe', '--', 'touch', 'ran'),
+                  cwd=where)
+        opened = re.search(r'"/proc/\d+/ns/mnt"', trace.read_text(errors='replace')) is not None
+        ok(r.code == 0 and (where / 'ran').exists() and opened == held, p,
+           f'{what}: its mounts {"are left to the kernel" if held else "go with the run"}', r)
+        (where / 'ran').unlink(missing_ok=True)
+    shutil.rmtree(other)
+
+
+main(case_many_RS17, case_descriptors_RS09, case_other_disks_are_let_go_at_once, uids=(54321,))

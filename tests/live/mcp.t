@@ -263,6 +263,19 @@ def case_concurrent(p):
     c.close()
 
 
+def case_flood(p):
+    c = Client(p)
+    c.call('exec', argv=['true'])
+    ids = [c.ask_call('exec', command='sleep 100') for _ in range(1200)]
+    ok(c.is_there(), p, '1200 calls that take long: ping is answered')
+    refused = [i for i in ids if i in c.answers]
+    ok(1200 - 64 - 1024 <= len(refused) <= 1200 - 1024 and all(code(c.answers[i]) == -32000 for i in refused), p,
+       f'{len(refused)} were refused, the others run or wait')
+    ok(wait_for(lambda: len(c.children()) == 64), p, f'{len(c.children())} at once')
+    status, seconds = c.close()
+    ok(status == 0 and seconds < 8, p, f'and all end with the connection, after {seconds:.1f} s', status)
+
+
 def case_cancel(p):
     c = Client(p)
     m = mark()
@@ -358,6 +371,23 @@ def case_signals(p):
         (p.ws / 'began').unlink()
 
 
+def case_ignored_signals(p):
+    """A parent that ignores what it can."""
+    def ignore():
+        for sig in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+            signal.signal(sig, signal.SIG_IGN)
+
+    c = Client(p, preexec_fn=ignore)
+    a = c.call('exec', command='echo BOOTED; exit 3', seconds=10)
+    ok(structured(a).get('exit_code') == 3, p, 'children are waited for', a)
+    a = c.call('commands', seconds=10)
+    ok(a and not a['result']['isError'], p, 'other verbs too', a)
+    a = c.call('exec', command='yes | head -n 1', seconds=10)
+    ok(structured(a).get('outcome') == 'ok', p, 'and a command has its own signals', a)
+    c.proc.send_signal(signal.SIGTERM)
+    ok(wait_for(lambda: c.proc.poll() is not None), p, 'SIGTERM ends it all the same')
+
+
 def case_slow_reader(p):
     """Somebody who asks and asks and never reads."""
     c = Client(p, reads=False)
@@ -389,6 +419,24 @@ def case_slow_reader(p):
         got += 1
     ok(got >= sent - 5, p, f'who reads at last gets {got} answers')
     c.close()
+
+
+def case_deaf_and_gone(p):
+    """Somebody who does not read, and then says no more."""
+    c = Client(p, reads=False)
+    os.set_blocking(c.proc.stdin.fileno(), False)
+    stalled = 0
+    while stalled < 10:
+        try:
+            if os.write(c.proc.stdin.fileno(), message(id=1, method='tools/list')) < 10:
+                break
+            stalled = 0
+        except BlockingIOError:
+            stalled += 1
+            time.sleep(0.1)
+    ok(stalled == 10, p, 'the server takes no more')
+    status, seconds = c.close()
+    ok(status == 0 and seconds < 8, p, f'and ends when its input does, after {seconds:.1f} s', status)
 
 
 # --- MC13: what commands say ---
@@ -492,6 +540,9 @@ def case_not_exposed(p):
     names = [t['name'] for t in c.request('tools/list')['result']['tools']]
     ok(names == ['exec', 'commands', 'history'], p, 'a ceiling takes tools away', names)
     ok(c.call('sandbox_status')['result']['isError'], p, 'and calls of them are refused')
+    uris = [r['uri'] for r in c.request('resources/list')['result']['resources']]
+    ok(uris == ['pale://commands'] and code(c.request('resources/read', {'uri': 'pale://status'})) == -32002 and
+       code(c.request('prompts/get', {'name': 'sandbox'})) == -32602, p, 'and what shows the same', uris)
     c.close()
     p.no_config()
 
@@ -562,6 +613,8 @@ def case_ten_thousand(p):
             ('apply', {}, lambda a, i: a['result']['isError']),
             (None, {}, lambda a, i: a['result'] == {}),
             ('frobnicate', {}, lambda a, i: code(a) == -32602),
+            ('read', {'path': 'pale.toml'}, lambda a, i: 'echo hello' in structured(a)['text']),
+            ('glob', {'pattern': '*.toml'}, lambda a, i: structured(a)['paths'] == ['pale.toml']),
         )
         for i in range(n + at_once):
             if i < n:
@@ -590,6 +643,6 @@ def case_ten_thousand(p):
 
 
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
-     case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_slow_reader,
+     case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader, case_deaf_and_gone,
      case_untrusted, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
      case_ten_thousand, uids=(1000,))

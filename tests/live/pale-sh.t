@@ -85,6 +85,30 @@ def case_refused(p):
     (p.ws / 'ran').unlink(missing_ok=True)
 
 
+def case_pinned(p):
+    """PALE_WORKSPACE: whoever chooses the folder does not choose the workspace."""
+    other = p.mkdir(p.base / 'other')
+    p.write(other / 'file', 'mine\n')
+    env = dict(p.env, PALE_WORKSPACE=str(p.ws))
+    p.mkdir(p.ws / 'sub')
+    r = sh(p, '-c', 'pwd; touch ../pinned', env=env, cwd=p.ws / 'sub')
+    ok(r.code == 0 and r.out == f'{p.ws}/sub\n'.encode() and (p.ws / 'pinned').exists(), p, 'in it: it runs', r)
+    (p.ws / 'pinned').unlink(missing_ok=True)
+    before = digest(other)
+    r = sh(p, '-c', 'echo evil >file', env=env, cwd=other)
+    ok(r.code == 125 and digest(other) == before and b'PALE_WORKSPACE' in r.err, p, 'elsewhere: 125', r)
+    r = sh(p, '-c', 'echo evil >file', cwd=other)
+    ok(r.code == 0 and digest(other) != before, p, 'twin: without it the folder is the workspace', r)
+    link = p.ws / 'way-out'
+    link.symlink_to(other)
+    r = sh(p, '-c', 'echo more >file', env=env, cwd=link)
+    ok(r.code == 125, p, 'a link out of it leads elsewhere', r)
+    link.unlink()
+    for bad in ('relative', str(p.base / 'nothing')):
+        r = sh(p, '-c', 'touch ran', env=dict(p.env, PALE_WORKSPACE=bad))
+        ok(r.code == 125 and not (p.ws / 'ran').exists(), p, f'{os.path.basename(bad)}: 125', r)
+
+
 def case_agent(p):
     """A program that starts $SHELL -c, as agents do."""
     agent = ('import os, subprocess; '
@@ -115,4 +139,4 @@ def case_terminal(p):
     ok(code == 6 and b'tty: /dev/pts/' in out and b'CANARY' not in out, p, 'a shell inside', f'{code} {out!r}')
 
 
-main(case_lines, case_status, case_inside, case_refused, case_agent, case_terminal)
+main(case_lines, case_status, case_inside, case_refused, case_pinned, case_agent, case_terminal)

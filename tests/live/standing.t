@@ -3,6 +3,7 @@
 """A sandbox that stays up: each command in it is confined anew, is told apart from the
 others, keeps its limits, and leaves nothing when the sandbox ends, however it ends."""
 import queue
+import resource
 import socket
 import sys
 import threading
@@ -287,6 +288,110 @@ def case_warden_and_tools_are_out_of_reach(p):
     (p.ws / 'trace.py').unlink()
 
 
+CRIPPLE = r'''
+import ctypes, os, resource, sys
+libc = ctypes.CDLL(None, use_errno=True)
+pid = int(sys.argv[1])
+limit = (ctypes.c_ulong * 2)(3, 3)
+low = (ctypes.c_ulong * 1)(1)
+idle = ctypes.c_int(0)
+attr = (ctypes.c_uint32 * 12)(48, 3, 0, 0, 5)
+calls = {'nofile': (302, pid, 7, limit, None), 'fsize': (302, pid, 1, limit, None), 'scheduler': (144, pid, 3, ctypes.byref(idle)),
+         'affinity': (203, pid, 8, low), 'priority': (141, 0, pid, 9), 'ioprio': (251, 1, pid, 3 << 13),
+         'attr': (314, pid, attr, 0), 'all of a user': (141, 2, 0, 9)}
+for name in sys.argv[2:] or calls:
+    for high in (0, 1 << 32):
+        args = [ctypes.c_ulong(a + high) if a is pid and pid > 0 else ctypes.c_ulong(a) if isinstance(a, int) else a for a in calls[name]]
+        print(name, libc.syscall(*args), ctypes.get_errno(), flush=True)
+'''
+
+
+def health(pid):
+    """What others can take from a process, as the host sees it."""
+    return (pathlib.Path(f'/proc/{pid}/limits').read_text(), os.getpriority(os.PRIO_PROCESS, pid), os.sched_getaffinity(pid),
+            os.sched_getscheduler(pid))
+
+
+def inner_pid(pid):
+    for line in pathlib.Path(f'/proc/{pid}/status').read_text().splitlines():
+        if line.startswith('NSpid'):
+            return line.split()[-1]
+    return '0'
+
+
+@needs('isolated')
+def case_limits_and_priorities_of_others(p):
+    for options in ((), ('--no-observe',)):
+        with Sandbox(p, *options) as sb:
+            p.write(p.ws / 'cripple.py', CRIPPLE)
+            word = mark()
+            other = sb.start('sh', '-c', f'sleep 300; : {word}')
+            ok(wait_for(lambda: marked(word)), p, 'another command is there')
+            warden, victim = sb.status()['warden'], marked(word)[0]
+            before = health(warden), health(victim)
+            r = sb.sh('/usr/bin/python3 cripple.py 1')
+            ok('BOOTED' in r['out'] and len(r['out'].split('\n')) > 16 and ' 0 0\n' not in r['out'], p, 'nothing of the warden can be changed', r)
+            r = sb.sh('/usr/bin/python3 cripple.py "$1" nofile fsize', inner_pid(victim))
+            ok('fsize -1 1' in r['out'] and ' 0 0\n' not in r['out'], p, 'nor the limits of another command', r)
+            ok((health(warden), health(victim)) == before, p, 'as the host sees it', (before, health(warden), health(victim)))
+            r = sb.run('/usr/bin/python3', 'cripple.py', '0', 'nofile', 'fsize', 'affinity', 'scheduler')
+            ok(r['out'].count(' 0 0\n') >= 4, p, 'twin: its own can be', r)
+            r = sb.sh('sleep 5 & /usr/bin/python3 cripple.py $! affinity scheduler priority; kill $!')
+            ok(r['out'].count(' 0 0\n') >= 3, p, 'and priorities of its children', r)
+            r = sb.sh('ulimit -n; echo x > cripple.py')
+            ok(r['outcome'] == 'ok' and int(r['out'].split()[1]) > 3, p, 'the next command has its limits', r)
+            sb.order('end', other)
+            ok(sb.ended(other)['signal'] == 15, p, 'and the other one lives')
+    (p.ws / 'cripple.py').unlink()
+
+
+def case_warden_with_other_limits(p):
+    """As if somebody had changed them: the host does."""
+    with Sandbox(p) as sb:
+        warden = sb.status()['warden']
+        nofile, fsize = resource.prlimit(warden, resource.RLIMIT_NOFILE), resource.prlimit(warden, resource.RLIMIT_FSIZE)
+        resource.prlimit(warden, resource.RLIMIT_FSIZE, (0, fsize[1]))
+        resource.prlimit(warden, resource.RLIMIT_NOFILE, (60, nofile[1]))
+        r = sb.sh('ulimit -n; echo kept > size; cat size')
+        ok(r['out'] == f'BOOTED\n{nofile[0]}\nkept\n', p, 'a command has those of the beginning', r)
+    (p.ws / 'size').unlink(missing_ok=True)
+
+
+LEASE = r'''
+import fcntl, os, signal, time
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fd = os.open('leased', os.O_RDONLY)
+try:
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+    print('LEASED', flush=True)
+    time.sleep(60)
+except OSError as e:
+    print('errno', e.errno, flush=True)
+'''
+
+
+def case_leases(p):
+    p.write(p.ws / 'lease.py', LEASE)
+    p.write(p.ws / 'leased', '#!/bin/sh\necho RAN\n', 0o755)
+    with Sandbox(p) as sb:
+        r = sb.run('/usr/bin/python3', 'lease.py', seconds=5)
+        ok(r.get('out') == 'errno 1\n', p, 'no lease on a program', r)
+        r = sb.run('./leased')
+        ok(r['out'] == 'RAN\n', p, 'which can be executed', r)
+    holder = p.start('/usr/bin/python3', 'lease.py', stdout=subprocess.PIPE, cwd=p.ws)
+    ok(holder.stdout.readline() == b'LEASED\n', p, 'twin: without pale there is one')
+    with Sandbox(p) as sb:
+        begin = time.monotonic()
+        stuck, waiting = sb.start('./leased', timeout=500), sb.start('true')
+        r, took = sb.ended(stuck, 15), time.monotonic() - begin
+        ok(r.get('outcome') == 'timeout' and 5 < took < 12, p, f'a warden that hangs in a launch is ended ({took:.1f} s)', r)
+        ok('gone' in sb.answer('gone', 5), p, 'with the sandbox', sb.told)
+    holder.kill()
+    holder.wait()
+    for name in ('lease.py', 'leased'):
+        (p.ws / name).unlink()
+
+
 def case_descriptors(p):
     with Sandbox(p) as sb:
         outs = [sb.file() for _ in range(12)]
@@ -349,6 +454,47 @@ def case_timeout_PR11(p):
         ok(r['outcome'] == 'signaled' and r['signal'] == 10, p, 'a signal by order', r)
         r = sb.run('true', timeout=5000)
         ok(r['outcome'] == 'ok', p, 'the sandbox goes on', r)
+
+
+DAEMON = r'''
+import os, signal, subprocess, sys, time
+word, what = sys.argv[1:3]
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        x = []
+        while True:
+            if what == 'memory':
+                x.append(bytearray(4 << 20))
+            if what == 'pids':
+                x.append(subprocess.Popen(['sleep', '300']))
+            if what != 'cpu':
+                time.sleep(0.01)
+    os._exit(0)
+os.wait()
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+if what != 'nothing':
+    time.sleep(300)
+'''
+
+
+def case_daemons(p):
+    """What has left its session and its parents still is of the command while that lives."""
+    p.write(p.ws / 'daemon.py', DAEMON)
+    with Sandbox(p) as sb:
+        for what, options, outcome in (('time', {'timeout': 700}, 'timeout'), ('cpu', {'cpu': 500}, 'limit'),
+                                       ('memory', {'memory': 60 * MIB}, 'oom'), ('pids', {'pids': 9}, 'limit')):
+            word = mark()
+            r = sb.run('/usr/bin/python3', 'daemon.py', word, what, seconds=30, **options)
+            ok(r.get('outcome') == outcome and wait_for(lambda: not marked(word), 1), p, f'{what}: a daemon counts, and ends', (r, marked(word)))
+        word = mark()
+        r = sb.run('/usr/bin/python3', 'daemon.py', word, 'nothing', timeout=20000)
+        ok(r.get('outcome') == 'ok' and marked(word), p, 'twin: what a command leaves behind stays', r)
+    ok(wait_for(lambda: not marked(word), 2), p, 'until the sandbox ends', marked(word))
+    (p.ws / 'daemon.py').unlink()
 
 
 def case_limits_of_one(p):
@@ -455,6 +601,53 @@ def case_tampering_FW15(p):
         ok(not (p.ws / '.envrc').exists(), p, 'nor when no command is there')
         got = sb.close()
         ok([e['path'] for e in got.get('events', [])] == [str(p.ws / '.envrc')], p, 'that is told at the end', got)
+
+
+def case_names_of_the_host(p):
+    """The host's own, while nobody is inside."""
+    if ENGINE == 'landlock':
+        return skip(p, 'landlock opens the workspace as a whole', only_root=True)
+
+    def make(name):
+        (p.ws / name).mkdir() if name == '.vscode' else p.write(p.ws / name, 'of the host')
+
+    def gone(name):
+        return not os.path.lexists(p.ws / name)
+    for name in ('.vscode', '.envrc'):
+        with Sandbox(p) as sb:
+            r = sb.run('true')
+            ok(r['outcome'] == 'ok', p, 'a command ran', r)
+            make(name)
+            time.sleep(0.3)
+            ok(not gone(name), p, f'{name} stays while nobody is inside')
+            r = sb.sh(f'echo evil > {name}/x; echo evil > {name}')
+            ok(r.get('outcome') == 'error' and name in r.get('failed', '') + str(r), p, 'but then no command begins', r)
+            shutil.rmtree(p.ws / name) if name == '.vscode' else (p.ws / name).unlink()
+            r = sb.sh('echo fine')
+            ok('fine' in r['out'] and r['events'] == [], p, 'until it is gone', r)
+            make(name)
+            time.sleep(0.2)
+            got = sb.close()
+            ok(not gone(name) and not got.get('events'), p, 'and the end of the sandbox leaves it alone', got)
+        shutil.rmtree(p.ws / name) if name == '.vscode' else (p.ws / name).unlink()
+    with Sandbox(p) as sb:
+        make('.envrc')
+        time.sleep(0.2)
+        ok(not gone('.envrc'), p, 'nor before the first command')
+        (p.ws / '.envrc').unlink()
+        number = sb.start('sleep', '300')
+        time.sleep(0.3)
+        make('.envrc')
+        ok(wait_for(lambda: gone('.envrc'), 2), p, 'twin: while one runs it does not stay')
+        sb.order('end', number)
+        sb.ended(number)
+        sb.sh('(sleep 0.5; echo evil > .envrc) > /dev/null 2>&1 &')
+        time.sleep(1)
+        ok(gone('.envrc'), p, 'nor what somebody makes who was left behind, and ends')
+        sb.sh('(sleep 300) > /dev/null 2>&1 &')
+        time.sleep(0.2)
+        make('.envrc')
+        ok(wait_for(lambda: gone('.envrc'), 2), p, 'nor while he is there')
 
 
 # -- Other boundaries ---------------------------------------------------------
@@ -591,6 +784,8 @@ def case_many_in_a_row(p):
 
 
 main(case_errands, case_sizes, case_what_stays, case_boundary_FR_FW_PR01, case_network_NE,
-     case_warden_and_tools_are_out_of_reach, case_descriptors, case_streams_are_nobody_elses, case_timeout_PR11,
-     case_limits_of_one, case_memory_of_all, case_terminal, case_tools, case_tampering_FW15, case_not_observed, case_processes_visible, case_killed_keeper_PR13,
+     case_warden_and_tools_are_out_of_reach, case_limits_and_priorities_of_others, case_warden_with_other_limits, case_leases,
+     case_descriptors, case_streams_are_nobody_elses, case_timeout_PR11, case_daemons,
+     case_limits_of_one, case_memory_of_all, case_terminal, case_tools, case_tampering_FW15, case_names_of_the_host,
+     case_not_observed, case_processes_visible, case_killed_keeper_PR13,
      case_killed_warden, case_many_at_once, case_many_in_a_row, uids=(1000,))

@@ -16,7 +16,7 @@ class Client:
 
     living = []
 
-    def __init__(self, p, *options, ws=None, env=None, begin=NEWEST, reads=True):
+    def __init__(self, p, *options, ws=None, env=None, begin=NEWEST, reads=True, **kw):
         for other in Client.living:  # of a case that failed
             if other.proc.poll() is None:
                 other.proc.kill()
@@ -24,7 +24,7 @@ class Client:
         self.p = p
         self.proc = p.start(p.pale_path, 'mcp', *options, cwd=ws or p.ws, env=env,
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, start_new_session=True)
+                            stderr=subprocess.PIPE, start_new_session=True, **kw)
         Client.living = [self]
         self.lines = queue.Queue()   # every line as it came
         self.others = []             # messages that answer nothing

@@ -15,6 +15,8 @@
 
 extern char **environ;
 
+static char *const none[] = {NULL};
+
 /* Run LINE by SHELL (NULL: by the one that is chosen); returns the exit status. */
 static int run(struct shell_state *state, const char *shell, const char *line, int *ret_kept)
 {
@@ -48,7 +50,7 @@ static int run(struct shell_state *state, const char *shell, const char *line, i
 		_exit(126);
 	}
 	waitpid(pid, &status, 0);
-	*ret_kept = shell_notes_read(fd, state, &err);
+	*ret_kept = shell_notes_read(fd, none, state, &err);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -122,7 +124,7 @@ static void test_gone(void)
 #define PARSE(text, want, name)                                                                    \
 	do {                                                                                       \
 		struct shell_state s_ = {.cwd = strdup("/old")};                                   \
-		int r_ = shell_notes_parse(text, sizeof(text) - 1, &s_);                           \
+		int r_ = shell_notes_parse(text, sizeof(text) - 1, none, &s_);                     \
 		tap_eq_int(r_, want, "%s", name);                                                  \
 		tap_ok(r_ == 0 || (str_eq(s_.cwd, "/old") && s_.env.len == 0),                     \
 		       "%s: else all is as it was", name);                                         \
@@ -159,12 +161,49 @@ static void test_bounds(void)
 		str_append_char(&notes, '\0');
 	}
 	str_append_bytes(&notes, "=", 2);
-	tap_eq_int(shell_notes_parse(notes.data, notes.len, &state), -EBADMSG, "too many");
+	tap_eq_int(shell_notes_parse(notes.data, notes.len, none, &state), -EBADMSG, "too many");
 	tap_ok(shell_notes_open(&fd, &err) == 0, "a descriptor");
 	tap_ok(pwrite(fd, "x", 1, SHELL_NOTES_MAX) < 0, "that does not grow");
 	tap_ok(ftruncate(fd, 0) < 0, "nor shrink");
-	tap_eq_int(shell_notes_read(fd, &state, &err), -ENODATA, "and holds nothing");
+	tap_eq_int(shell_notes_read(fd, none, &state, &err), -ENODATA, "and holds nothing");
 	tap_ok(err.message[0] && err.hint[0], "that is said: %s", err.message);
+}
+
+/* A variable that no program could be started with would be the end of the shell. */
+static void test_long(void)
+{
+	struct shell_state state = {.cwd = strdup("/old")};
+
+	for (size_t len = SHELL_VARIABLE_MAX - 3; len <= SHELL_VARIABLE_MAX - 2; len++) {
+		_cleanup_(str_release) struct str notes = {0};
+		bool fits = len < SHELL_VARIABLE_MAX - 2;
+
+		str_append_bytes(&notes, "pale-shell\0/x", 14);
+		str_append(&notes, "A=");
+		for (size_t i = 0; i < len; i++)
+			str_append_char(&notes, 'x');
+		str_append_bytes(&notes, "\0=", 3);
+		tap_eq_int(shell_notes_parse(notes.data, notes.len, none, &state),
+			   fits ? 0 : -EBADMSG, "a variable of %zu bytes", len);
+		tap_eq_str(state.cwd, "/x", "the state that was taken stays");
+	}
+	shell_state_release(&state);
+}
+
+/* What one line was given is not there for the next, unless the line changed it. */
+static void test_given(void)
+{
+	static const char notes[] = "pale-shell\0/\0A=given\0B=changed\0C=given\0D=own\0=";
+	struct shell_state state = {.cwd = strdup("/")};
+	char *set[] = {"A=given", "B=given", "C=given", NULL};
+
+	strv_add(&state.env, "A=before");
+	tap_ok(shell_notes_parse(notes, sizeof(notes), set, &state) == 0, "taken");
+	tap_eq_str(variable(&state, "A"), "before", "one that was there is as before");
+	tap_eq_str(variable(&state, "B"), "changed", "one that the line changed is kept");
+	tap_ok(!variable(&state, "C"), "one that was not there is gone");
+	tap_eq_str(variable(&state, "D"), "own", "and others are kept");
+	shell_state_release(&state);
 }
 
 static void test_set(void)
@@ -196,6 +235,8 @@ int main(void)
 	test_gone();
 	test_parse();
 	test_bounds();
+	test_long();
+	test_given();
 	test_set();
 	return tap_done();
 }

@@ -90,17 +90,19 @@ static void test_members(void)
 static void test_same(void)
 {
 	struct json_put put = {.path = server};
+	const char *more = "{\"mcpServers\": {\"pale\": {\"env\": {}, \"command\": \"/p\"}}}";
 	_cleanup_(str_release) struct str out = {0};
 	struct err err = {0};
 
-	tap_ok(edit("{\"mcpServers\":{\"pale\":{\"env\":{},\"command\":\"/p\"}}}", put, &out,
-		    &err) == 0 &&
-		       out.len == 0,
-	       "an entry with more in it is there already");
+	refused(put, more, -EEXIST, "an entry with more in it");
+	tap_ok(edit(more, put, &out, &err) < 0 && strstr(err.message, "besides: env"),
+	       "what it has more is named");
 	refused(put, "{\"mcpServers\": {\"pale\": {\"command\": \"/q\"}}}", -EEXIST,
 		"another command");
 	refused(put, "{\"mcpServers\": {\"pale\": 3}}", -EEXIST, "a number");
 	put.force = true;
+	gives(put, more, "{\"mcpServers\": {\"pale\": {\"command\": \"/p\"}}}",
+	      "all of it is replaced");
 	gives(put, "{\"mcpServers\": {\"pale\": {\"command\": \"/q\"}, \"z\": 1}}",
 	      "{\"mcpServers\": {\"pale\": {\"command\": \"/p\"}, \"z\": 1}}", "replaced by force");
 }

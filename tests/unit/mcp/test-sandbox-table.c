@@ -37,7 +37,7 @@ int main(void)
 	check("{\"timeout\":\"1s\"}", "5s", NULL);
 	check("\"{ network = 1 }\"", NULL, NULL);
 	check("\"--force\"", NULL, NULL);
-	check("{\"networks\":\"none\"}", NULL, NULL);
+	check("{\"netz\":\"none\"}", NULL, NULL);
 	check("{\"a] = 1\\n[x\":\"none\"}", NULL, NULL);
 	check("{\"network\":null}", NULL, NULL);
 	check("{\"network\":{\"a\":1}}", NULL, NULL);
