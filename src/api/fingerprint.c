@@ -13,6 +13,8 @@
 #include "base/path.h"
 #include "config/ignore.h"
 
+enum { IGNORE_AT = 3 };
+
 /* Of a folder only which one it is: the command works in it. What cannot be looked at is as
  * good as absent, and its coming back is a change. */
 static void look(struct fingerprint_file *file)
@@ -39,7 +41,7 @@ int fingerprint_take(const struct context *context, struct fingerprint *ret, str
 		strdup(SYSTEM_CONFIG),
 		context->user_file ? strdup(context->user_file) : NULL,
 		strdup(context->workspace_file),
-		path_join(ws->root, IGNORE_FILE),
+		[IGNORE_AT] = path_join(ws->root, IGNORE_FILE),
 		ws->state_dir ? path_join(ws->state_dir, "trust") : NULL,
 		strdup(ws->root),
 	};
@@ -78,6 +80,11 @@ const char *fingerprint_changed(const struct fingerprint *fingerprint)
 		if (fingerprint->files[i].path && !is_same(&fingerprint->files[i]))
 			return fingerprint->files[i].path;
 	return NULL;
+}
+
+bool fingerprint_has_ignore(const struct fingerprint *fingerprint)
+{
+	return fingerprint->files[IGNORE_AT].ino != 0;
 }
 
 const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t0)

@@ -7,6 +7,7 @@
  * changed.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
@@ -30,6 +31,8 @@ struct fingerprint {
 int fingerprint_take(const struct context *context, struct fingerprint *ret, struct err *err);
 /* The name of a file that is not what it was, or NULL. */
 const char *fingerprint_changed(const struct fingerprint *fingerprint);
+/* Is there a .paleignore? */
+bool fingerprint_has_ignore(const struct fingerprint *fingerprint);
 /* The name of a file that has changed after T0, or NULL. */
 const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t0);
 void fingerprint_json(const struct fingerprint *fingerprint, struct json *json); /* a digest */

@@ -70,10 +70,15 @@ static int check_policy(const struct keeper *k, struct err *err)
 	const char *changed = fingerprint_changed(&k->fingerprint);
 	const char *name = k->place.name;
 
-	if (!changed)
-		return 0;
-	err_set(err, ERR_POLICY, -ESTALE, "%s has changed since session '%s' was started", changed,
-		name);
+	if (!changed) {
+		int r = keeper_covers_check(k, err);
+
+		if (r != -ESTALE)
+			return r;
+	} else {
+		err_set(err, ERR_POLICY, -ESTALE, "%s has changed since session '%s' was started",
+			changed, name);
+	}
 	return err_hint(err, -ESTALE,
 			"a session keeps its policy: pale session stop %s, and start it anew",
 			name);
@@ -115,6 +120,10 @@ static int lower(uint64_t asked, enum dim dim, const struct keeper *k, uint64_t 
 	bool is_time = dim == DIM_TIMEOUT || dim == DIM_CPU;
 	char wanted[SIZE_TEXT_MAX], held[SIZE_TEXT_MAX];
 
+	if (asked < spec_keys[dim].min)
+		return err_set(err, ERR_USAGE, -ERANGE, "--%s: less than the least, %s",
+			       spec_keys[dim].option,
+			       (is_time ? duration_format : size_format)(spec_keys[dim].min, held));
 	if (asked == UINT64_MAX || asked <= most) {
 		*ret = asked < most ? asked : most;
 		return 0;
@@ -300,6 +309,7 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 				  .fds = {w->fds[0], w->fds[1], w->fds[2]},
 				  .notes = job->notes >= 0 ? job->notes : w->notes,
 				  .is_tool = w->flags & SESSION_TOOL,
+				  .umask = w->fixed.umask & 0777,
 				  .timeout_ms = errand->timeout_ms,
 				  .cpu_ms = errand->cpu_ms,
 				  .memory = errand->memory,

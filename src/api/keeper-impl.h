@@ -88,7 +88,8 @@ struct keeper {
 	struct session_place place;
 	struct fingerprint fingerprint;
 	struct whereabouts whereabouts;
-	struct strv shown; /* where a command may begin */
+	struct file_id *covers; /* what lay where, of site->ignored */
+	struct strv shown;      /* where a command may begin */
 	struct loop loop;
 	struct standing *standing;
 	int listener, signals, lifeline;
@@ -113,6 +114,11 @@ void client_answer(struct client *client, enum session_kind kind, const struct s
 void client_fail(struct client *client, const struct err *err);
 void client_number(struct client *client, enum session_kind kind, uint64_t value);
 void keeper_stir(struct keeper *k); /* something was asked for: not idle */
+
+/* keeper-covers.c */
+int keeper_covers_take(struct keeper *k, struct err *err);
+/* -ESTALE: something that is to be hidden is seen by the next command. */
+int keeper_covers_check(const struct keeper *k, struct err *err);
 
 /* keeper-exec.c */
 void keeper_exec(struct client *client, struct session_message *message);

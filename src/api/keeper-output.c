@@ -19,6 +19,8 @@ int job_output_open(struct job_output *out, int dir, const char *id, uint64_t ma
 {
 	int pair[2];
 
+	max = max < 4 ? 4 : max; /* neither part is empty */
+
 	out->file = openat(dir, id, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			   S_IRUSR | S_IWUSR);
 	if (out->file < 0)

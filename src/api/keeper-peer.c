@@ -26,7 +26,7 @@ static int take_number(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
 
-	return at ? atoi(at + strlen(key)) : 0;
+	return at ? (int)strtol(at + strlen(key), NULL, 10) : 0;
 }
 
 /* Landlock cannot be seen; whoever has it put on without privileges has no new ones. */

@@ -276,6 +276,8 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 	if (r == 0)
 		r = run_raise(k->run, request, &k->loop, &kept, &k->standing, err);
 	if (r == 0)
+		r = keeper_covers_take(k, err);
+	if (r == 0)
 		r = spec_readable(&k->run->resolved.spec, &k->shown) < 0 ? err_oom(err) : 0;
 	if (r == 0)
 		r = write_facts(k, err);
@@ -296,6 +298,23 @@ static void leave(const struct keeper *k, int pipe)
 	fds_close_others(keep, array_len(keep));
 }
 
+static void wipe(char *const *list)
+{
+	for (; list && *list; list++)
+		explicit_bzero(*list, strlen(*list));
+}
+
+/* The starter's variables may be secrets. The sandbox stands; commands bring their own. */
+static void forget_starter(struct keeper *k)
+{
+	static char *none[] = {NULL};
+
+	for (size_t i = 0; i < k->site->env.len; i++)
+		explicit_bzero(k->site->env.items[i], strlen(k->site->env.items[i]));
+	wipe(environ);
+	environ = none;
+}
+
 _Noreturn static void keep(struct keeper *k, const struct run_request *request, int pipe)
 {
 	struct err err = {0};
@@ -307,6 +326,8 @@ _Noreturn static void keep(struct keeper *k, const struct run_request *request, 
 	if (r == 0)
 		remember(k, "session.start");
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	if (r == 0)
+		forget_starter(k);
 	/* Of a session that nobody knows of, nobody would ever ask. */
 	if (tell_parent(pipe, r, &err) == 0 && r == 0) {
 		fd_close(pipe);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/session-place.h"
@@ -94,6 +95,8 @@ static int make_body(const struct caller *c, struct str *body, struct err *err)
 				     .n_set = (uint32_t)call->set.len};
 	int r;
 
+	fixed.umask = umask(0);
+	(void)umask((mode_t)fixed.umask);
 	if (pty)
 		put_pty(&fixed, pty);
 	r = str_append_bytes(body, &fixed, sizeof(fixed));

@@ -81,6 +81,7 @@ struct session_exec {
 	uint32_t pty_mask, pty_interactive;
 	struct termios pty_modes;
 	struct winsize pty_size;
+	uint32_t umask;
 };
 
 struct session_number {

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "config/home-places.h"
 
 #define STATE_NAME_MAX 64
 #define WHERE_TO_GO    "cd into a project or use --workspace DIR"
@@ -264,7 +265,7 @@ static const char *refusal(const char *dir, const struct user *user)
 		if (near_root && readlink(path, link, sizeof(link)) > 0 && holds(dir, path))
 			return "it is a system directory";
 	}
-	return NULL;
+	return not_a_project(dir, user);
 }
 
 static int refuse(const char *dir, const char *why, struct err *err)
@@ -328,6 +329,53 @@ static int walk_visit(struct walk *w, struct err *err)
 	return r != 0 ? r : walk_has(w, fd, ".git", err);
 }
 
+static bool is_ours(const struct walk *w, const char *dir, const char *name)
+{
+	_cleanup_(freep) char *path = path_join(dir, name);
+	struct stat st;
+
+	return path && lstat(path, &st) == 0 && is_owned_by_us(w, &st);
+}
+
+/* A command cannot make pale remember a folder: that is the user's doing. */
+static bool is_remembered(const struct user *user, const char *root)
+{
+	_cleanup_(freep) char *dir = user->state_dir ? state_name(user->state_dir, root) : NULL;
+	struct stat st;
+
+	return dir && lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == user->uid;
+}
+
+static bool has_rules(const struct walk *w, const char *dir)
+{
+	return is_ours(w, dir, "pale.toml") ||
+	       (is_ours(w, dir, ".paleignore") && is_ours(w, dir, ".git"));
+}
+
+/* What lies below a workspace with rules is held by them: a command that runs there could
+ * make a folder look like a workspace of its own, which has none. */
+static int rise(const struct walk *w, char **root)
+{
+	_cleanup_(freep) char *dir = strdup(*root);
+
+	if (!dir)
+		return -ENOMEM;
+	while (!is_remembered(w->user, *root)) {
+		char *slash = strrchr(dir, '/');
+
+		if (slash == dir || (w->user->home && path_covers(dir, w->user->home)))
+			break;
+		*slash = '\0';
+		if (!has_rules(w, dir) || refusal(dir, w->user))
+			continue;
+		free(*root);
+		*root = strdup(dir);
+		if (!*root)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static int walk_up(const char *cwd, const struct user *user, char **ret_root, struct err *err)
 {
 	_cleanup_(freep) char *dir = strdup(cwd);
@@ -348,8 +396,9 @@ static int walk_up(const char *cwd, const struct user *user, char **ret_root, st
 		if (r < 0)
 			return r;
 		if (r > 0) {
+			r = rise(&w, &dir);
 			*ret_root = take_ptr(dir);
-			return 0;
+			return r < 0 ? err_oom(err) : 0;
 		}
 		if (strcmp(dir, "/") == 0)
 			break;

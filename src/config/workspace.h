@@ -34,7 +34,9 @@ void user_release(struct user *user);
 char *runtime_dir_guess(void);
 
 /* From ASKED (--workspace) or by walking up from the cwd: the first folder
- * with a pale.toml or a .git, else the cwd itself. Never a folder
+ * with a pale.toml or a .git, else the cwd itself. Where it lies below another one with rules
+ * (a pale.toml, or a .git and a .paleignore) that one is taken, unless pale remembers the inner
+ * one: it was asked for by name once. Never a folder
  * that holds the user's home, a system directory or /tmp as a whole: those are
  * refused with a hint, and passed over when merely a .git was found there, or a
  * pale.toml of someone else (anybody can put one into /tmp). */

@@ -6,48 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "config/home-places.h"
 #include "config/workspace.h"
 
 /* clang-format off */
-/* Relative to a home. Those that begin with a dot count in every folder: it may be
- * somebody else's home. */
-static const char *const credentials[] = {
-	/* keys and agents */
-	".ssh", ".gnupg", ".pki", ".password-store", ".local/share/keyrings",
-	".local/share/kwalletd", ".config/keepassxc", ".config/Bitwarden", ".config/op",
-	".config/sops", ".config/age", ".vault-token", ".Xauthority", ".ICEauthority", ".vnc",
-	/* clouds and registries */
-	".aws", ".azure", ".kube", ".docker", ".oci", ".boto", ".s3cfg", ".fly", ".terraform.d",
-	".terraformrc", ".config/gcloud", ".config/gh", ".config/hub", ".config/glab-cli",
-	".config/doctl", ".config/rclone", ".config/helm", ".config/heroku", ".config/containers",
-	".config/configstore", ".netrc", ".git-credentials", ".config/git", ".sentryclirc",
-	/* package managers */
-	".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc", ".config/pip", ".cargo/credentials",
-	".cargo/credentials.toml", ".gem/credentials", ".local/share/uv/credentials",
-	".bundle/config", ".m2/settings.xml", ".m2/settings-security.xml",
-	".gradle/gradle.properties", ".composer/auth.json", ".config/composer", ".nuget/NuGet",
-	".config/NuGet",
-	/* databases, mail, money */
-	".pgpass", ".my.cnf", ".mylogin.cnf", ".thunderbird", ".electrum", ".bitcoin", ".ethereum",
-	/* browsers and what is made of them */
-	".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
-	".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".config/Signal",
-	".config/Slack", ".config/discord", ".cache/mozilla", ".cache/google-chrome",
-	".cache/chromium", ".var/app", "snap/firefox", "snap/chromium", "Library/Keychains",
-};
-
-/* Likewise: what is executed, or read as orders, outside of any boundary. */
-static const char *const run_later[] = {
-	".local/bin", "bin", ".config/systemd", ".config/autostart", ".config/environment.d",
-	".config/fish", ".config/zsh", ".config/nvim", ".vim", ".emacs.d", ".config/emacs",
-	".local/share/applications", ".local/share/systemd", ".claude", ".codex", ".cursor",
-	".gemini", ".vscode", ".vscode-server", ".idea", ".config/Code",
-	/* toolchains */
-	".cargo/bin", ".cargo/config", ".cargo/config.toml", ".cargo/env", ".rustup", "go/bin",
-	".pyenv", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman", ".deno/bin", ".bun/bin",
-	".npm-global", ".gradle/init.d", ".gradle/init.gradle",
-};
-
 /* Programs and settings of everybody. */
 static const char *const shared[] = {
 	"/bin", "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/sbin", "/usr",
@@ -81,46 +43,6 @@ static bool overlaps(const char *path, const char *dir)
 	return dir && (path_covers(path, dir) || path_covers(dir, path));
 }
 
-/* Does REST begin with all components of ENTRY? */
-static bool begins_with(const char *rest, const char *entry)
-{
-	size_t len = strlen(entry);
-
-	return strncmp(rest, entry, len) == 0 && (rest[len] == '\0' || rest[len] == '/');
-}
-
-static bool is_below_any_folder(const char *path, const char *entry)
-{
-	for (const char *slash = path; slash; slash = strchr(slash + 1, '/'))
-		if (begins_with(slash + 1, entry))
-			return true;
-	return false;
-}
-
-/* Is ENTRY of HOME at PATH, above or below it? */
-static bool touches(const char *path, const char *home, const char *entry)
-{
-	const char *rest;
-
-	if (!home || !path_covers(home, path))
-		return false;
-	rest = path + strlen(home);
-	rest += *rest == '/';
-	return begins_with(rest, entry) || begins_with(entry, rest);
-}
-
-static bool is_listed(const char *path, const struct user *user, const char *const *list,
-		      size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (list[i][0] == '.' && is_below_any_folder(path, list[i]))
-			return true;
-		if (touches(path, user->home, list[i]) || touches(path, user->pw_home, list[i]))
-			return true;
-	}
-	return false;
-}
-
 /* ~/.bashrc, ~/.profile, ~/.netrc …: what a home has at its top is read by shells and
  * programs, and a folder there as a whole holds what nobody can list. */
 static bool is_dot_of_home(const char *path, const char *home)
@@ -152,10 +74,10 @@ static const char *reason(const char *path, const struct user *user)
 	for (size_t i = 0; i < array_len(system_secrets); i++)
 		if (overlaps(path, system_secrets[i]))
 			return "it belongs to the system alone";
-	if (is_listed(path, user, credentials, array_len(credentials)))
+	if (holds_credentials(path, user))
 		return "credentials are kept there";
-	if (is_listed(path, user, run_later, array_len(run_later)) ||
-	    is_dot_of_home(path, user->home) || is_dot_of_home(path, user->pw_home))
+	if (is_run_later(path, user, true) || is_dot_of_home(path, user->home) ||
+	    is_dot_of_home(path, user->pw_home))
 		return "programs outside of the boundary act on what is there";
 	return NULL;
 }

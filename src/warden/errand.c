@@ -96,6 +96,7 @@ int errand_pack(const struct errand *e, struct errand_packet *ret, struct err *e
 	if (e->pty)
 		p.order.pty = *e->pty;
 	p.order.size = (uint32_t)size;
+	p.order.umask = e->umask;
 	p.words = malloc(size);
 	if (!p.words)
 		return err_oom(err);

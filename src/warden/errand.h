@@ -32,6 +32,7 @@ struct errand {
 	int notes;        /* becomes its 3: where a shell leaves what it is to remember; -1: none */
 	const struct pty *pty; /* a terminal for it, made after this one; NULL: none */
 	bool is_tool;          /* argv is for plan->tool */
+	uint32_t umask;
 	uint64_t timeout_ms, cpu_ms, memory, pids; /* its own; UINT64_MAX: none */
 };
 
@@ -45,6 +46,7 @@ enum {
 struct errand_order {
 	struct warden_order order; /* WARDEN_ERRAND; `value`: ERRAND_... */
 	uint32_t argc, envc, size; /* `size`: of the words */
+	uint32_t umask;
 	struct pty pty;
 };
 

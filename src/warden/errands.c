@@ -192,6 +192,7 @@ static int start(const struct warden *w, struct parcel *p, struct running *e, st
 	struct launch command = {.is_errand = true,
 				 .id = p->order.order.id,
 				 .terminal = -1,
+				 .umask = p->order.umask & 0777,
 				 .is_tool = p->order.order.value & ERRAND_TOOL};
 	int r = parcel_open(p, &words, err);
 

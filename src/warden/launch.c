@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +72,7 @@ static int set_scene(const struct launch *c, int *channel, struct err *err)
 		r = pty_open(c->screen, *channel, c->id, &unused, err);
 	if (r == 0 && chdir(c->cwd) < 0)
 		r = err_sys(err, -errno, "enter %s", c->cwd);
+	(void)umask(c->umask);
 	return r;
 }
 

@@ -23,6 +23,7 @@ struct launch {
 	bool is_errand; /* and so are the rest; else 0, 1, 2 and the folder are in place */
 	uint32_t id;
 	const char *cwd;
+	mode_t umask;
 	int fds[3]; /* become its 0, 1 and 2; -1: what is there, or becomes a terminal */
 	int notes;  /* becomes its 3; -1: none */
 	const struct pty *screen; /* a terminal for output only, opened by itself; NULL: none */

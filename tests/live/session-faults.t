@@ -48,8 +48,10 @@ class Scene:
         found = []
         for pid in filter(str.isdigit, os.listdir('/proc')):
             try:
+                # a keeper forgets its variables, and holds its folder
+                held = any(self.top.name in os.readlink(f'/proc/{pid}/fd/{fd}') for fd in os.listdir(f'/proc/{pid}/fd'))
                 with open(f'/proc/{pid}/environ', 'rb') as f:
-                    if self.top.name.encode() in f.read() and alive(pid):
+                    if (held or self.top.name.encode() in f.read()) and alive(pid) and int(pid) != os.getpid():
                         found.append(int(pid))
             except OSError:
                 pass

@@ -98,9 +98,80 @@ static void test_walk(const struct user *user)
 	find_root(user, "plain/sub", "plain/sub", "without anything the cwd is the workspace");
 	find_root(user, "repo/a/b", "repo", "the git top level is");
 	find_root(user, "worktree/x", "worktree", "a .git file counts");
-	find_root(user, "proj/sub", "proj/sub",
-		  "a .git ends the walk: a pale.toml above it is of another project");
+	find_root(user, "proj/sub", "proj",
+		  "a pale.toml above a .git holds for it: a command could have made that");
 	find_root(user, "proj", "proj", "a pale.toml in the cwd itself");
+	enter("");
+}
+
+static void make_state(const struct user *user, const char *root, bool make)
+{
+	char *dir = state_name(user->state_dir, in_scratch(root));
+
+	if (make ? mkdir(user->state_dir, 0700) < 0 && errno != EEXIST : 0)
+		perror(user->state_dir);
+	if (make ? mkdir(dir, 0700) < 0 : rmdir(dir) < 0)
+		perror(dir);
+	free(dir);
+}
+
+/* What a command makes below a workspace does not take it away from that one's rules. */
+static void test_planted(const struct user *user)
+{
+	_cleanup_(workspace_release) struct workspace ws = {0};
+
+	make_dir("outer");
+	make_dir("outer/.git");
+	make_dir("outer/in");
+	make_dir("outer/in/deep");
+	scratch_write("outer/in/pale.toml", "");
+	find_root(user, "outer/in/deep", "outer/in", "a repository without rules holds nothing");
+	enter("");
+	scratch_write("outer/.paleignore", "*.key\n");
+	find_root(user, "outer/in/deep", "outer", "one with a .paleignore does");
+	enter("");
+	unlink("outer/.paleignore");
+	scratch_write("outer/pale.toml", "");
+	find_root(user, "outer/in/deep", "outer", "one with a pale.toml does");
+	tap_ok(workspace_find(in_scratch("outer/in"), user, &ws, NULL) == 0 &&
+		       str_eq(ws.root, in_scratch("outer/in")),
+	       "who asks for the inner one gets it");
+	make_state(user, "outer/in", true);
+	find_root(user, "outer/in/deep", "outer/in", "and, once it is remembered, without asking");
+	make_state(user, "outer/in", false);
+	rmdir(user->state_dir);
+	enter("");
+}
+
+/* Places of a home that no command is to work in. */
+static void test_places_of_home(const struct user *user)
+{
+	static const char *const bad[] = {".ssh",   ".aws",   ".gnupg/x", ".config", ".config/x",
+					  ".local", ".cargo", ".claude",  "bin",     ".ssh/sub"};
+	static const char *const good[] = {"p", ".cache/x", ".dotfiles", ".cursor/worktrees/p/x",
+					   "bins"};
+
+	for (size_t i = 0; i < array_len(bad) + array_len(good); i++) {
+		_cleanup_(workspace_release) struct workspace ws = {0};
+		bool is_bad = i < array_len(bad);
+		const char *name = is_bad ? bad[i] : good[i - array_len(bad)];
+		char path[256], *slash;
+
+		snprintf(path, sizeof(path), "home/%s", name);
+		for (slash = path; (slash = strchr(slash, '/')); slash++) {
+			*slash = '\0';
+			make_dir(in_scratch(path));
+			*slash = '/';
+		}
+		make_dir(in_scratch(path));
+		enter(path);
+		if (is_bad) {
+			find_fails(user, NULL, "cannot be a workspace", name);
+			find_fails(user, in_scratch(path), "cannot be a workspace", "asked for");
+		} else {
+			tap_ok(workspace_find(NULL, user, &ws, NULL) == 0, "%s may be one", name);
+		}
+	}
 	enter("");
 }
 
@@ -326,6 +397,8 @@ int main(void)
 		perror("home-link");
 
 	test_walk(&user);
+	test_planted(&user);
+	test_places_of_home(&user);
 	test_asked(&user);
 	test_refused(&user);
 	test_own_folders(&user);

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What holds while a session stands, and which folder it is about."""
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+
+
+class Box:
+    def __init__(self, p, name):
+        self.p = p
+        self.top = p.mkdir(p.base / 'attacks' / f'{name}-{time.time_ns()}')
+        self.ws = p.mkdir(self.top / 'ws')
+        self.state, self.runtime = self.private('state'), self.private('runtime')
+        self.env = dict(p.env, XDG_STATE_HOME=str(self.state), XDG_CONFIG_HOME=str(self.top / 'config'), XDG_RUNTIME_DIR=str(self.runtime))
+
+    def private(self, name):
+        path = self.p.mkdir(self.top / name, 0o700)
+        if os.geteuid() == 0:
+            os.chown(path, self.p.uid, self.p.uid)
+        return path
+
+    def verb(self, *args, **kw):
+        kw.setdefault('env', self.env)
+        kw.setdefault('cwd', self.ws)
+        return self.p.verb(*args, **kw)
+
+    def start(self, *args, **kw):
+        return self.verb('session', 'start', 's', *(ENGINE_OPTIONS if ENGINE else ()), *args, **kw)
+
+    def sh(self, line, **kw):
+        return self.verb('exec', '-s', 's', '--', 'sh', '-c', 'echo BOOTED; ' + line, **kw)
+
+    @property
+    def socket(self):
+        return next(self.runtime.rglob('socket'))
+
+    def pid(self):
+        return next(s['pid'] for s in self.verb('session', 'list', '-j').json())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for path in self.runtime.rglob('*'):
+            path.chmod(0o700)
+        self.verb('session', 'stop', '--all')
+
+
+def started(p, r):
+    ok(r.code == 0, p, 'it stands', r)
+
+
+def replace(p, path, text):
+    """As editors save: a new file takes the place of the old one."""
+    p.write(path.with_name('new~'), text)
+    path.with_name('new~').rename(path)
+
+
+@needs('hidden')
+def case_hidden_stays_hidden(p):
+    """The host replaces what is hidden, or makes more of it: a named session refuses, the default one is replaced."""
+    with Box(p, 'hidden') as box:
+        p.write(box.ws / '.paleignore', '.env\n*.key\n')
+        p.write(box.ws / '.env', 'SECRET1\n')
+        p.write(box.ws / 'plain', 'plain\n')
+        time.sleep(0.05)
+        started(p, box.start())
+        r = box.sh('cat .env plain')
+        ok(r.booted and b'SECRET' not in r.out and b'plain' in r.out, p, 'it is hidden', r)
+        box.verb('exec', '--', 'true')
+        p.write(box.ws / 'other', 'x')
+        replace(p, box.ws / 'plain', 'plainer\n')
+        r = box.sh('cat plain')
+        ok(r.rest == b'plainer\n', p, 'what is not hidden may come and go', r)
+        replace(p, box.ws / '.env', 'SECRET2\n')
+        r = box.sh('cat .env')
+        ok(r.code == 125 and b'SECRET' not in r.out and b'has changed since session' in r.err, p, 'replaced: refused', r)
+        r = box.verb('exec', '--', 'sh', '-c', 'echo BOOTED; cat .env plain')
+        ok(r.booted and b'SECRET' not in r.out and b'plainer' in r.out, p, "the workspace's own session is made anew", r)
+        p.write(box.ws / 'late.key', 'SECRET3\n')
+        r = box.verb('exec', '--', 'sh', '-c', 'echo BOOTED; cat late.key plain')
+        ok(r.booted and b'SECRET' not in r.out and b'plainer' in r.out, p, 'a new one that matches', r)
+        (box.ws / '.env').unlink()
+        r = box.verb('exec', '--', 'sh', '-c', 'echo BOOTED; ls -A')
+        ok(r.booted and b'plain' in r.out, p, 'one that is gone needs no cover', r)
+        box.verb('session', 'stop', '--all')
+        started(p, box.start())
+        p.write(box.ws / '.env', 'SECRET4\n')
+        r = box.sh('cat .env')
+        ok(r.code == 125 and b'SECRET' not in r.out, p, 'one that comes back', r)
+
+
+@needs('hidden')
+def case_hidden_rules(p):
+    """The same with paths_hidden and no .paleignore."""
+    with Box(p, 'rules') as box:
+        p.write(box.ws / 'token', 'SECRET1\n')
+        started(p, box.start('--hide', str(box.ws / 'token'), '--hide', str(box.ws / 'later')))
+        r = box.sh('cat token')
+        ok(r.booted and b'SECRET' not in r.out, p, 'it is hidden', r)
+        replace(p, box.ws / 'token', 'SECRET2\n')
+        r = box.sh('cat token')
+        ok(r.code == 125 and b'SECRET' not in r.out, p, 'replaced: refused', r)
+        (box.ws / 'token').unlink()
+        r = box.sh('echo fine')
+        ok(r.rest == b'fine\n', p, 'gone: served', r)
+        p.write(box.ws / 'later', 'SECRET3\n')
+        r = box.sh('cat later')
+        ok(r.code == 125 and b'SECRET' not in r.out, p, 'made later: refused', r)
+
+
+def case_places_of_home(p):
+    """Where credentials are kept is no workspace, for whatever verb."""
+    with Box(p, 'home') as box:
+        home = p.mkdir(box.top / 'home')
+        env = dict(box.env, HOME=str(home))
+        for name in ('.ssh', '.aws/deep', '.config/x', '.local/bin', '.claude', 'bin'):
+            where = p.mkdir(home / name)
+            p.write(where / 'id', 'SECRET\n')
+            for args in (('run', '--', 'cat', 'id'), ('exec', '--', 'cat', 'id'), ('file', 'read', 'id'), ('run', '--workspace', str(where), '--', 'cat', 'id')):
+                r = box.verb(*args, cwd=where, env=env)
+                ok(r.code != 0 and b'SECRET' not in r.out and b'cannot be a workspace' in r.err, p, f'~/{name}: {args[0]}', r)
+        where = p.mkdir(home / 'src/x')
+        p.write(where / 'id', 'PLAIN\n')
+        r = box.verb('run', *(ENGINE_OPTIONS if ENGINE else ()), '--', 'cat', 'id', cwd=where, env=env)
+        ok(r.out == b'PLAIN\n', p, 'a project is one', r)
+
+
+@needs('hidden')
+def case_planted_root(p):
+    """A command makes a folder look like a workspace of its own, without the rules of the one that it is in."""
+    with Box(p, 'planted') as box:
+        p.write(box.ws / 'pale.toml', '')
+        p.write(box.ws / '.paleignore', '*.key\n')
+        sub = p.mkdir(box.ws / 'sub')
+        p.write(sub / 'a.key', 'SECRET\n')
+        p.write(sub / 'plain', 'plain\n')
+        time.sleep(0.05)
+        look = ('--', 'sh', '-c', 'echo BOOTED; cat a.key plain')
+        r = box.verb('run', *look, cwd=sub)
+        ok(r.booted and b'SECRET' not in r.out and b'plain' in r.out, p, 'it is hidden', r)
+        for plant in ('mkdir .git', 'echo >pale.toml'):
+            r = box.verb('run', '--', 'sh', '-c', f'echo BOOTED; {plant}', cwd=sub)
+            if not any((sub / n).exists() for n in ('.git', 'pale.toml')):
+                # what the guard takes away, the host makes
+                subprocess.run(['sh', '-c', plant], cwd=sub, check=True)
+                for n in ('.git', 'pale.toml'):
+                    os.geteuid() == 0 and (sub / n).exists() and os.chown(sub / n, p.uid, p.uid)
+            for verb in ('run', 'exec'):
+                r = box.verb(verb, *look, cwd=sub)
+                ok(r.booted and b'SECRET' not in r.out and b'plain' in r.out, p, f'{plant}: {verb}: hidden still', r)
+            for n in ('.git', 'pale.toml'):
+                path = sub / n
+                path.is_dir() and shutil.rmtree(path)
+                path.exists() and path.unlink()
+        p.mkdir(sub / '.git')
+        r = box.verb('run', '--workspace', str(sub), *look, cwd=sub)
+        ok(b'SECRET' in r.out, p, 'who asks for it gets it', r)
+        r = box.verb('run', *look, cwd=sub)
+        ok(b'SECRET' in r.out, p, 'and then it is known', r)
+
+
+def case_limits_that_are_none(p):
+    with Box(p, 'limits') as box:
+        started(p, box.start())
+        pid = box.pid()
+        for args in (('--max-output', '0'), ('--max-output', '3'), ('--memory', '0'), ('--timeout', '0')):
+            for more in (('--background',), ()):
+                r = box.verb('exec', '-s', 's', *more, *args, '--', 'echo', 'x')
+                ok(r.code == 125, p, f'{args} {more}: refused', r)
+        ok(box.pid() == pid and box.sh('echo fine').rest == b'fine\n', p, 'and it stands')
+        r = box.verb('exec', '-s', 's', '--background', '--max-output', '1k', '--', 'sh', '-c', 'seq 1000')
+        job = r.out.decode().strip()
+        box.verb('wait', job)
+        r = box.verb('output', job)
+        ok(r.code == 0 and b'1000' in r.out and len(r.out) < 1500, p, 'the least is taken', r)
+
+
+def case_umask(p):
+    with Box(p, 'umask') as box:
+        started(p, box.start())
+        for mask in (0o022, 0o002, 0o077):
+            name = f'f{mask:o}'
+            old = os.umask(mask)
+            r = box.sh(f'umask; >{name}; mkdir {name}.d')
+            w = box.verb('file', 'write', f'{name}.t', '-s', 's', data=b'x')
+            os.umask(old)
+            modes = [(box.ws / n).stat().st_mode & 0o777 for n in (name, name + '.d', name + '.t') if (box.ws / n).exists()]
+            ok(r.booted and modes == [0o666 & ~mask, 0o777 & ~mask, 0o666 & ~mask], p, f"umask {mask:03o} is the caller's", f'{modes} {r} {w}')
+
+
+def case_variables_are_forgotten(p):
+    """The keeper's environment has nothing of its starter's."""
+    if os.geteuid() != 0:
+        return skip(p, 'only root can look', only_root=True)
+    with Box(p, 'forget') as box:
+        mark = f'mark{time.time_ns()}'
+        started(p, box.start(env=dict(box.env, SOME_TOKEN='x' + mark)))
+        with open(f'/proc/{box.pid()}/environ', 'rb') as f:
+            ok(mark.encode() not in f.read(), p, 'the keeper does not show it')
+        r = box.verb('exec', '-s', 's', '--setenv', 'X=1', '--', 'sh', '-c', 'echo $X $HOME')
+        ok(r.code == 0 and r.out.startswith(b'1 /'), p, 'commands bring their own', r)
+
+
+main(case_hidden_stays_hidden, case_hidden_rules, case_places_of_home, case_planted_root, case_limits_that_are_none, case_umask, case_variables_are_forgotten)
