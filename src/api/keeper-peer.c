@@ -15,34 +15,39 @@
 #include "api/keeper-impl.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/str.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
+enum { STATUS_MAX = 1 << 20 };
+
 static const char *const namespaces[KEEPER_NAMESPACES] = {"ns/user", "ns/mnt", "ns/pid"};
 
+/* -1: KEY is not there. */
 static int take_number(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
 
-	return at ? (int)strtol(at + strlen(key), NULL, 10) : 0;
+	return at ? (int)strtol(at + strlen(key), NULL, 10) : -1;
 }
 
 /* Landlock cannot be seen; whoever has it put on without privileges has no new ones. */
 static int look(int proc, struct whereabouts *ret)
 {
 	_cleanup_(fd_closep) int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
-	char status[4096];
-	ssize_t len = fd < 0 ? -1 : read(fd, status, sizeof(status) - 1);
+	_cleanup_(str_release) struct str status = {0};
 
-	if (len <= 0)
+	/* As long as the list of groups is. */
+	if (fd < 0 || fd_read_all(fd, STATUS_MAX, &status) < 0 || !status.data)
 		return -ESRCH;
-	status[len] = '\0';
-	ret->no_new_privs = take_number(status, "\nNoNewPrivs:\t");
-	ret->filters = take_number(status, "\nSeccomp_filters:\t");
-	if (ret->filters == 0)
-		ret->filters = take_number(status, "\nSeccomp:\t") != 0;
+	ret->no_new_privs = take_number(status.data, "\nNoNewPrivs:\t");
+	ret->filters = take_number(status.data, "\nSeccomp_filters:\t");
+	if (ret->filters < 0) /* before Linux 5.9 */
+		ret->filters = take_number(status.data, "\nSeccomp:\t");
+	if (ret->no_new_privs < 0 || ret->filters < 0)
+		return -EBADMSG;
 	for (size_t i = 0; i < KEEPER_NAMESPACES; i++) {
 		struct stat st;
 

@@ -82,6 +82,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'openat\(\d+, "(\.|pale-\d+-[0-9a-f]{16})"|fstat\(\d+, ', SCRATCH),
     (r'clone3\(\{flags=CLONE_PIDFD, ', 'a plain child can be made by clone as well'),
     (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"', 'what cannot be looked at is hidden, or protected, as if it were there'),
+    (r'lstat\("/run/user/\d+"', 'sessions are then kept in the state, which is hidden'),
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
     (r'poll\(\[\{fd=\d+, events=POLLIN\}, ', 'the supervisor looks again at once'),
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The seccomp filters, judged without a kernel: bpf.h runs each of the six
+ * The seccomp filters, judged without a kernel: judge.h runs each of the
  * programs over calls that never happen. What they should say is
  * written down here a second time, not taken from the generator.
  */
@@ -17,77 +17,11 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/personality.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "confine/filters.h"
-#include "tap.h"
-#include "tests/unit/confine/bpf.h"
-
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#else
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#endif
-
-enum { VARIANTS = sizeof(filters) / sizeof(filters[0]) };
-
-/* Sets of variants: bit V stands for filters[V]. */
-enum { ALL = 0xff, ISOLATED = 0xc5, VISIBLE = 0x3a, FLAT = 0x73, NESTED = 0x8c };
-enum { ALONE = 0x5, SHARED = 0xc0 }; /* isolated, with one command or with several */
-enum { SPACED = 0xcf, BARE = 0x30, ONLINE = 0x10, OFFLINE = 0x20 }; /* with namespaces or without */
-static const char *const variant_names[] = {"isolated", "visible",      "nested", "visible nested",
-					    "bare",     "bare offline", "shared", "shared nested"};
-
-#define ERROR(error) (SECCOMP_RET_ERRNO | (error))
-#define ALLOWED      SECCOMP_RET_ALLOW
-#define REFUSED      ERROR(EPERM)
-#define UNKNOWN      ERROR(ENOSYS)
-#define KILLED       SECCOMP_RET_KILL_PROCESS
-
-#define HIGH      0xdeadbeef00000000ull /* what the kernel does not look at */
-#define LEN(list) (sizeof(list) / sizeof((list)[0]))
-
-struct call {
-	const char *name;
-	long nr;
-};
-#define CALL(name)                                                                                 \
-	{                                                                                          \
-#name, __NR_##name                                                                 \
-	}
-
-static uint32_t judge(unsigned variant, long nr, const uint64_t args[6])
-{
-	struct seccomp_data data = {.nr = (int)nr, .arch = NATIVE_ARCH};
-	size_t steps;
-
-	memcpy(data.args, args, sizeof(data.args));
-	return bpf_run(&filters[variant], &data, &steps);
-}
-
-/* Whether each of VARIANTS gives WANT; says which one does not. */
-static bool all_say(unsigned variants, uint32_t want, const char *name, long nr,
-		    const uint64_t args[6])
-{
-	bool good = true;
-
-	for (unsigned v = 0; v < VARIANTS; v++) {
-		uint32_t got = judge(v, nr, args);
-
-		if (!(variants & 1u << v) || got == want)
-			continue;
-		good = false;
-		tap_note("%s: %s(%#llx, %#llx, %#llx, %#llx): %#x, not %#x", variant_names[v], name,
-			 (unsigned long long)args[0], (unsigned long long)args[1],
-			 (unsigned long long)args[2], (unsigned long long)args[3], got, want);
-	}
-	return good;
-}
-#define SAY(variants, want, name, ...)                                                             \
-	all_say(variants, want, #name, __NR_##name, (const uint64_t[6]){__VA_ARGS__})
+#include "tests/unit/confine/judge.h"
 
 /* -- Whole calls -------------------------------------------------------- */
 
@@ -499,74 +433,6 @@ static void test_modes(void)
 	       "fchmodat2 does not exist");
 }
 
-/* -- Other processes --------------------------------------------------------- */
-
-static void about_pid(const char *name, long nr, unsigned at)
-{
-	static const uint64_t others[] = {2, 4711, 0x7fffffff, 0xffffffff, 4711 | HIGH};
-	bool good = true, twin = true;
-	uint64_t args[6] = {0};
-
-	for (size_t i = 0; i < LEN(others); i++) {
-		args[at] = others[i];
-		good &= all_say(VISIBLE, REFUSED, name, nr, args);
-		twin &= all_say(ISOLATED, ALLOWED, name, nr, args);
-	}
-	args[at] = 1;
-	tap_ok(all_say(ALL, REFUSED, name, nr, args), "%s of PID 1 is refused", name);
-	args[at] = 1 | HIGH;
-	tap_ok(all_say(ALL, REFUSED, name, nr, args), "and with bits that do not count");
-	args[at] = 0;
-	tap_ok(good, "%s of another process is refused when visible", name);
-	tap_ok(twin, "twin: it is allowed when isolated");
-	tap_ok(all_say(ALL, ALLOWED, name, nr, args), "twin: so is %s of oneself", name);
-}
-
-static void test_other_processes(void)
-{
-	const uint64_t limit = 0x7fffdeadbeef;
-
-	about_pid("sched_setscheduler", __NR_sched_setscheduler, 0);
-	about_pid("sched_setparam", __NR_sched_setparam, 0);
-	about_pid("sched_setattr", __NR_sched_setattr, 0);
-	about_pid("sched_setaffinity", __NR_sched_setaffinity, 0);
-	about_pid("setpriority", __NR_setpriority, 1);
-	about_pid("ioprio_set", __NR_ioprio_set, 1);
-
-	tap_ok(SAY(VISIBLE, REFUSED, prlimit64, 4711, RLIMIT_CPU, limit) &&
-		       SAY(VISIBLE, REFUSED, prlimit64, 4711, RLIMIT_CPU, limit, limit) &&
-		       SAY(VISIBLE, REFUSED, prlimit64, 1 | HIGH, RLIMIT_AS, 1ull << 32),
-	       "prlimit64 of another process is refused when visible");
-	tap_ok(SAY(ALONE, ALLOWED, prlimit64, 4711, RLIMIT_CPU, limit), "twin: not when isolated");
-	tap_ok(SAY(SHARED, REFUSED, prlimit64, 4711, RLIMIT_CPU, limit) &&
-		       SAY(SHARED, REFUSED, prlimit64, 4711 | HIGH, RLIMIT_CPU, limit),
-	       "but where several commands are");
-	tap_ok(SAY(ALL, REFUSED, prlimit64, 1, RLIMIT_CPU, limit) &&
-		       SAY(ALL, REFUSED, prlimit64, 1 | HIGH, RLIMIT_CPU, limit),
-	       "and always of PID 1");
-	tap_ok(SAY(ALL, ALLOWED, prlimit64, 0, RLIMIT_CPU, limit), "twin: nor of oneself");
-	tap_ok(SAY(ALL, ALLOWED, prlimit64, 4711, RLIMIT_CPU, 0, limit), "twin: nor to read it");
-
-	/* "0" is then the caller's uid, and all that runs under it. */
-	tap_ok(SAY(ALL, REFUSED, setpriority, PRIO_USER, 0, 19) &&
-		       SAY(ALL, REFUSED, setpriority, PRIO_USER | HIGH, 0, 19),
-	       "setpriority of the whole user is refused");
-	tap_ok(SAY(ALL, REFUSED, ioprio_set, 3, 0, 3 << 13), "and so is ioprio_set");
-	tap_ok(SAY(ALL, ALLOWED, setpriority, PRIO_PROCESS, 0, 19) &&
-		       SAY(ALL, ALLOWED, setpriority, PRIO_PGRP, 0, 19),
-	       "twin: setpriority of oneself or one's group is allowed");
-}
-
-static void test_leases(void)
-{
-	tap_ok(SAY(ALL, REFUSED, fcntl, 3, F_SETLEASE, F_WRLCK) &&
-		       SAY(ALL, REFUSED, fcntl, 3, F_SETLEASE | HIGH, F_RDLCK),
-	       "a file cannot be leased");
-	tap_ok(SAY(ALL, ALLOWED, fcntl, 3, F_GETLEASE) && SAY(ALL, ALLOWED, fcntl, 3, F_SETLK) &&
-		       SAY(ALL, ALLOWED, fcntl, 3, F_SETFL, O_NONBLOCK),
-	       "twin: but locked");
-}
-
 /* -- Their shape --------------------------------------------------------------- */
 
 static void test_shape(void)
@@ -614,7 +480,5 @@ int main(void)
 	test_netlink();
 	test_personality();
 	test_modes();
-	test_other_processes();
-	test_leases();
 	return tap_done();
 }
