@@ -38,7 +38,7 @@ static bool bpf_holds(const struct sock_filter *op, uint32_t a)
 }
 
 /* The verdict on DATA, and how many instructions it took. */
-static uint32_t bpf_run(const struct sock_fprog *program, const struct seccomp_data *data,
+static inline uint32_t bpf_run(const struct sock_fprog *program, const struct seccomp_data *data,
 			size_t *ret_steps)
 {
 	uint32_t a = 0;
@@ -75,7 +75,7 @@ static uint32_t bpf_run(const struct sock_fprog *program, const struct seccomp_d
 }
 
 /* The kernel's own checks: jumps stay inside, and the end is a return. */
-static bool bpf_loadable(const struct sock_fprog *program)
+static inline bool bpf_loadable(const struct sock_fprog *program)
 {
 	if (!program->len || program->len > BPF_MAXINSNS)
 		return false;
