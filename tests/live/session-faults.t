@@ -31,6 +31,9 @@ class Scene:
         self.state, self.runtime = (p.mkdir(self.top / n, 0o700) for n in ('state', 'runtime'))
         for d in (self.state, self.runtime) if os.geteuid() == 0 else ():
             os.chown(d, p.uid, p.uid)
+        self.config = p.mkdir(self.top / 'config')
+        p.mkdir(self.config / 'pale')
+        p.write(self.config / 'pale' / 'pale.toml', '[session]\nidle = "1s"\n')
         self.trace = p.write(self.top / 'trace', '')
         self.env = dict(p.env, XDG_STATE_HOME=str(self.state), XDG_RUNTIME_DIR=str(self.runtime), PALE_TEST=self.top.name)
 
@@ -38,7 +41,9 @@ class Scene:
         return self.p.verb(*args, cwd=self.ws, env=self.env, **kw)
 
     def strace(self, options, *args):
-        return self.p.run('strace', '-qq', '-o', str(self.trace), *options, self.p.pale_path, *args, cwd=self.ws, env=self.env, timeout=25)
+        # strace waits for all that it follows: a keeper without work must end soon
+        env = dict(self.env, XDG_CONFIG_HOME=str(self.config)) if '-f' in options else self.env
+        return self.p.run('strace', '-qq', '-o', str(self.trace), *options, self.p.pale_path, *args, cwd=self.ws, env=env, timeout=25)
 
     def start(self):
         return self.verb('session', 'start', 's', *self.staged)
