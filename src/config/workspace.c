@@ -352,15 +352,15 @@ static bool has_rules(const struct walk *w, const char *dir)
 	       (is_ours(w, dir, ".paleignore") && is_ours(w, dir, ".git"));
 }
 
-/* What lies below a workspace with rules is held by them: a command that runs there could
- * make a folder look like a workspace of its own, which has none. */
+/* A repository below a workspace with rules is held by them: a command that runs there can
+ * make one. A pale.toml has rules of its own. */
 static int rise(const struct walk *w, char **root)
 {
 	_cleanup_(freep) char *dir = strdup(*root);
 
 	if (!dir)
 		return -ENOMEM;
-	while (!is_remembered(w->user, *root)) {
+	while (!is_ours(w, *root, "pale.toml") && !is_remembered(w->user, *root)) {
 		char *slash = strrchr(dir, '/');
 
 		if (slash == dir || (w->user->home && path_covers(dir, w->user->home)))

@@ -141,20 +141,16 @@ def case_planted_root(p):
         look = ('--', 'sh', '-c', 'echo BOOTED; cat a.key plain')
         r = box.verb('run', *look, cwd=sub)
         ok(r.booted and b'SECRET' not in r.out and b'plain' in r.out, p, 'it is hidden', r)
-        for plant in ('mkdir .git', 'echo >pale.toml'):
+        for plant in ('mkdir .git', 'git init -q .'):
             r = box.verb('run', '--', 'sh', '-c', f'echo BOOTED; {plant}', cwd=sub)
-            if not any((sub / n).exists() for n in ('.git', 'pale.toml')):
+            if not (sub / '.git').exists():
                 # what the guard takes away, the host makes
                 subprocess.run(['sh', '-c', plant], cwd=sub, check=True)
-                for n in ('.git', 'pale.toml'):
-                    os.geteuid() == 0 and (sub / n).exists() and os.chown(sub / n, p.uid, p.uid)
+                os.geteuid() == 0 and os.chown(sub / '.git', p.uid, p.uid)
             for verb in ('run', 'exec'):
                 r = box.verb(verb, *look, cwd=sub)
                 ok(r.booted and b'SECRET' not in r.out and b'plain' in r.out, p, f'{plant}: {verb}: hidden still', r)
-            for n in ('.git', 'pale.toml'):
-                path = sub / n
-                path.is_dir() and shutil.rmtree(path)
-                path.exists() and path.unlink()
+            shutil.rmtree(sub / '.git')
         p.mkdir(sub / '.git')
         r = box.verb('run', '--workspace', str(sub), *look, cwd=sub)
         ok(b'SECRET' in r.out, p, 'who asks for it gets it', r)

@@ -124,7 +124,7 @@ static void test_planted(const struct user *user)
 	make_dir("outer/.git");
 	make_dir("outer/in");
 	make_dir("outer/in/deep");
-	scratch_write("outer/in/pale.toml", "");
+	make_dir("outer/in/.git");
 	find_root(user, "outer/in/deep", "outer/in", "a repository without rules holds nothing");
 	enter("");
 	scratch_write("outer/.paleignore", "*.key\n");
@@ -139,6 +139,9 @@ static void test_planted(const struct user *user)
 	make_state(user, "outer/in", true);
 	find_root(user, "outer/in/deep", "outer/in", "and, once it is remembered, without asking");
 	make_state(user, "outer/in", false);
+	enter("");
+	scratch_write("outer/in/pale.toml", "");
+	find_root(user, "outer/in/deep", "outer/in", "a pale.toml has rules of its own");
 	rmdir(user->state_dir);
 	enter("");
 }

@@ -39,7 +39,7 @@ static bool bpf_holds(const struct sock_filter *op, uint32_t a)
 
 /* The verdict on DATA, and how many instructions it took. */
 static inline uint32_t bpf_run(const struct sock_fprog *program, const struct seccomp_data *data,
-			size_t *ret_steps)
+			       size_t *ret_steps)
 {
 	uint32_t a = 0;
 
