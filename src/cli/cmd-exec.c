@@ -175,15 +175,6 @@ static int fail(const struct exec_args *args, const struct err *err)
 	return run_error_status(err);
 }
 
-/* For a command line that could not be parsed to the end. */
-static bool asks_json(int argc, char **argv)
-{
-	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
-		if (str_eq(argv[i], "-j") || str_eq(argv[i], "--json"))
-			return true;
-	return false;
-}
-
 int cmd_exec(enum verb_id id, int argc, char **argv)
 {
 	struct exec_args args = {.call = {.timeout_ms = UINT64_MAX,

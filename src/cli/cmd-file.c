@@ -338,15 +338,6 @@ static int fail(const struct file_args *args, const struct file_end *end, const 
 	return args->job.began ? STATUS_ERROR : EXIT_NOT_RUN;
 }
 
-/* For a command line that could not be parsed to the end. */
-static bool asks_json(int argc, char **argv)
-{
-	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
-		if (str_eq(argv[i], "-j") || str_eq(argv[i], "--json"))
-			return true;
-	return false;
-}
-
 int cmd_file(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(file_args_release) struct file_args args = {.job.request.tool = tools[id],

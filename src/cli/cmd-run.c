@@ -343,15 +343,6 @@ static int fail(struct run *run, const struct err *err, const struct run_args *a
 	return run_error_status(err);
 }
 
-/* For a command line that could not be parsed to the end. */
-static bool asks_json(int argc, char **argv)
-{
-	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
-		if (str_eq(argv[i], "-j") || str_eq(argv[i], "--json"))
-			return true;
-	return false;
-}
-
 int cmd_run(enum verb_id id, int argc, char **argv)
 {
 	_cleanup_(run_args_release) struct run_args args = {

@@ -11,6 +11,7 @@
 #include "api/context.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/str.h"
 
 void stdio_ensure(void)
 {
@@ -229,4 +230,12 @@ bool ask_yes(const char *question)
 	answer[n > 0 ? n : 0] = '\0';
 	answer[strcspn(answer, "\r\n")] = '\0';
 	return str_eq(answer, "y") || str_eq(answer, "Y") || str_eq(answer, "yes");
+}
+
+bool asks_json(int argc, char **argv)
+{
+	for (int i = 1; i < argc && !str_eq(argv[i], "--"); i++)
+		if (str_eq(argv[i], "-j") || str_eq(argv[i], "--json"))
+			return true;
+	return false;
 }

@@ -77,5 +77,8 @@ int help_verb(const struct verb *verb, struct str *out);
 int help_family(const struct verb *verb, struct str *out);
 int help_main(struct str *out);
 
+/* For a command line that could not be parsed to the end. */
+bool asks_json(int argc, char **argv);
+
 /* On standard error; the answer is a line of standard input. */
 bool ask_yes(const char *question);
