@@ -495,7 +495,7 @@ static int current_dir(char **ret, struct err *err)
 	return err_hint(err, r, WHERE_TO_GO);
 }
 
-char *state_name(const char *base, const char *path)
+char *name_by_path(const char *base, const char *path, int digits)
 {
 	char name[STATE_NAME_MAX + 1], hex[SHA256_HEX];
 
@@ -504,7 +504,12 @@ char *state_name(const char *base, const char *path)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
 			*p = '_';
 	sha256_hex(path, strlen(path), hex);
-	return str_printf("%s/%s-%.6s", base, name, hex);
+	return str_printf("%s/%s-%.*s", base, name, digits, hex);
+}
+
+char *state_name(const char *base, const char *path)
+{
+	return name_by_path(base, path, 6);
 }
 
 int workspace_find(const char *asked, const struct user *user, struct workspace *ret,

@@ -48,3 +48,5 @@ void workspace_release(struct workspace *workspace);
 char *workspace_guess(const char *asked);
 /* BASE/<basename>-<6 hex of the path's digest>: a new string, or NULL. */
 char *state_name(const char *base, const char *path);
+/* The same with so many DIGITS of the path's SHA-256. */
+char *name_by_path(const char *base, const char *path, int digits);
