@@ -162,7 +162,8 @@ def case_own_files_are_out_of_reach_PT01_PT15(p):
     # the history is pale's own doing, and would change them
     config = p.write(p.home / '.config/pale/pale.toml', '# CANARY-OWN\n[history]\nenabled = false\n')
     state = p.write(p.home / '.local/state/pale/note', 'CANARY-OWN\n', 0o600)
-    for d in (p.home / '.local/state/pale', p.home / '.config/pale'):
+    p.mkdir(state.parent / 'run')  # of sessions, which pale makes where it would be shown
+    for d in (p.home / '.local/state/pale/run', p.home / '.local/state/pale', p.home / '.config/pale'):
         d.chmod(0o700)
     own = (config.parent, state.parent)
     before = digest(*own)
@@ -224,13 +225,15 @@ def case_own_files_are_not_made_PT02(p):
         for variable, folder in kept.items():
             if variable != absent:
                 p.write(folder / 'kept', '')
-        r = p.sh('--write', '~', '--', 'mkdir -p ~/.config/pale ~/.local/state/pale', env=env)
-        # The history may have made its own folder, afterwards and outside: the refusal is remembered there.
-        made = sorted(x.name for x in kept[absent].glob('*/*')) if kept[absent].exists() else None
-        ok(r.code == 125 and not r.booted and made in (None, ['spool']) and str(kept[absent]).encode() in r.err
-           and b'mkdir' in r.err, p, f'{absent} is absent: refused, and the hint names it', [made, r])
-        if made:
+        r = p.sh('--write', '~', '--', 'mkdir -p ~/.config/pale ~/.local/state/pale; echo evil >~/.config/pale/evil; echo evil >~/.local/state/pale/evil', env=env)
+        made = sorted(x.name for x in kept[absent].glob('**/*')) if kept[absent].exists() else None
+        if absent == 'XDG_STATE_HOME':
+            # pale makes it itself, for what it keeps of sessions, before anybody is shown its place
+            ok(r.booted and made and 'evil' not in made and 'run' in made, p, f'{absent} is absent: it is made first, and hidden', [made, r])
             shutil.rmtree(p.home / '.local')
+        else:
+            ok(r.code == 125 and not r.booted and made is None and str(kept[absent]).encode() in r.err
+               and b'mkdir' in r.err, p, f'{absent} is absent: refused, and the hint names it', [made, r])
         p.write(kept[absent] / 'kept', '')
         r = p.sh('--write', '~', '--', 'echo twin >~/twin', env=env)
         ok(r.code == 0 and (p.home / 'twin').exists(), p, f'twin: {absent} is there: it runs', r)

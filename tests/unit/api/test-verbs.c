@@ -68,7 +68,7 @@ static bool is_on_run_path(const struct verb *verb)
 {
 	return verb->id == VERB_RUN || verb->id == VERB_SHELL || verb->id == VERB_EXEC ||
 	       verb->id == VERB_OUTPUT || verb->id == VERB_SIGNAL || verb->id == VERB_WAIT ||
-	       str_starts(verb->name, "session ");
+	       str_starts(verb->name, "session ") || str_starts(verb->name, "file ");
 }
 
 static void table(void)
