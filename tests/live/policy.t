@@ -229,7 +229,7 @@ def case_own_files_are_not_made_PT02(p):
         made = sorted(x.name for x in kept[absent].glob('**/*')) if kept[absent].exists() else None
         if absent == 'XDG_STATE_HOME':
             # pale makes it itself, for what it keeps of sessions, before anybody is shown its place
-            ok(r.booted and made and 'evil' not in made and 'run' in made, p, f'{absent} is absent: it is made first, and hidden', [made, r])
+            ok((r.booted or ENGINE == 'bwrap' and r.code == 125) and made and 'evil' not in made and 'run' in made, p, f'{absent} is absent: it is made first, and hidden', f'{made} {r}')
             shutil.rmtree(p.home / '.local')
         else:
             ok(r.code == 125 and not r.booted and made is None and str(kept[absent]).encode() in r.err
