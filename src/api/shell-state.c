@@ -63,30 +63,11 @@ static bool is_named(const char *assignment, const char *name, size_t len)
 	return strncmp(assignment, name, len) == 0 && assignment[len] == '=';
 }
 
-static int put(struct strv *env, const char *assignment)
-{
-	size_t len = strcspn(assignment, "=");
-
-	for (size_t i = 0; i < env->len; i++) {
-		char *copy;
-
-		if (!is_named(env->items[i], assignment, len))
-			continue;
-		copy = strdup(assignment);
-		if (!copy)
-			return -ENOMEM;
-		free(env->items[i]);
-		env->items[i] = copy;
-		return 0;
-	}
-	return strv_add(env, assignment);
-}
-
 int shell_env(const struct shell_state *state, char *const *set, struct strv *env)
 {
 	int r = state->cwd ? strv_copy(env, &state->env) : 0;
 	for (; r == 0 && *set; set++)
-		r = put(env, *set);
+		r = strv_assign(env, *set);
 	return r;
 }
 
@@ -209,28 +190,10 @@ int shell_notes_parse(const char *notes, size_t len, char *const *set, struct sh
 	return 0;
 }
 
-static ssize_t read_whole(int fd, char *buf, size_t size)
-{
-	size_t len = 0;
-
-	while (len < size) {
-		ssize_t n = pread(fd, buf + len, size - len, (off_t)len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
-}
-
 int shell_notes_read(int fd, char *const *set, struct shell_state *state, struct err *err)
 {
 	_cleanup_(freep) char *notes = malloc(SHELL_NOTES_MAX);
-	ssize_t len = notes ? read_whole(fd, notes, SHELL_NOTES_MAX) : -ENOMEM;
+	ssize_t len = notes ? fd_pread_all(fd, notes, SHELL_NOTES_MAX, 0) : -ENOMEM;
 	int r = len < 0 ? (int)len : shell_notes_parse(notes, (size_t)len, set, state);
 
 	if (notes)

@@ -130,3 +130,21 @@ void fds_close_others(const int *keep, size_t n)
 	}
 	close_between(first, INT_MAX);
 }
+
+ssize_t fd_pread_all(int fd, void *buf, size_t size, off_t at)
+{
+	size_t have = 0;
+
+	while (have < size) {
+		ssize_t n = pread(fd, (char *)buf + have, size - have, at + (off_t)have);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		have += (size_t)n;
+	}
+	return (ssize_t)have;
+}

@@ -21,6 +21,8 @@ int fd_open(const char *path, int flags);
 
 int fd_write_all(int fd, const void *data,
 		 size_t len); /* 0 or -errno; EINTR and short writes handled */
+/* SIZE bytes from AT on, less where the file ends; or -errno. */
+ssize_t fd_pread_all(int fd, void *buf, size_t size, off_t at);
 /* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */
 int fd_read_all(int fd, size_t max, struct str *ret_text);
 

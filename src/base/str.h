@@ -62,4 +62,6 @@ int strv_take(struct strv *v, char *text); /* owns TEXT from here on, also on fa
 int strv_copy(struct strv *dst, const struct strv *src); /* replaces DST */
 bool strv_has(const struct strv *v, const char *text);
 bool strv_eq(const struct strv *a, const struct strv *b);
+/* NAME=VALUE in place of what NAME was, or added. */
+int strv_assign(struct strv *env, const char *assignment);
 void strv_sort_unique(struct strv *v);

@@ -118,3 +118,22 @@ void strv_sort_unique(struct strv *v)
 	v->len = kept + 1;
 	v->items[v->len] = NULL;
 }
+
+int strv_assign(struct strv *env, const char *assignment)
+{
+	size_t len = strcspn(assignment, "=") + 1;
+
+	for (size_t i = 0; i < env->len; i++) {
+		char *copy;
+
+		if (strncmp(env->items[i], assignment, len) != 0)
+			continue;
+		copy = strdup(assignment);
+		if (!copy)
+			return -ENOMEM;
+		free(env->items[i]);
+		env->items[i] = copy;
+		return 0;
+	}
+	return strv_add(env, assignment);
+}

@@ -12,9 +12,8 @@ int method_prompts_list(struct server *server, struct rpc_message *message, stru
 {
 	struct json json = {.out = result};
 
-	if (json_object_get(message->params, "cursor"))
-		return rpc_fail(error, RPC_INVALID_PARAMS,
-				"this cursor is none of ours: the list is one page");
+	if (rpc_one_page(message, error) != 0)
+		return RPC_INVALID_PARAMS;
 	json_begin_object(&json, NULL);
 	json_begin_array(&json, "prompts");
 	json_begin_object(&json, NULL);

@@ -32,9 +32,8 @@ int method_resources_list(struct server *server, struct rpc_message *message, st
 {
 	struct json json = {.out = result};
 
-	if (json_object_get(message->params, "cursor"))
-		return rpc_fail(error, RPC_INVALID_PARAMS,
-				"this cursor is none of ours: the list is one page");
+	if (rpc_one_page(message, error) != 0)
+		return RPC_INVALID_PARAMS;
 	json_begin_object(&json, NULL);
 	json_begin_array(&json, "resources");
 	for (size_t i = 0; i < RESOURCE_COUNT; i++) {

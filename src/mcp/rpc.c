@@ -260,3 +260,11 @@ int rpc_put_notification(struct str *out, const char *method, const char *params
 		json_add_raw(&json, "params", params);
 	return end(&json);
 }
+
+int rpc_one_page(const struct rpc_message *message, struct rpc_error *error)
+{
+	if (!json_object_get(message->params, "cursor"))
+		return 0;
+	return rpc_fail(error, RPC_INVALID_PARAMS,
+			"this cursor is none of ours: the list is one page");
+}

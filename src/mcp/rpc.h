@@ -68,6 +68,8 @@ void rpc_message_release(struct rpc_message *message);
 char *rpc_id(const json_t *value);
 /* A text without NUL, or NULL. */
 const char *rpc_text(const json_t *value);
+/* A list of ours is never cut, so nobody can have a cursor: 0, or what rpc_fail() returns. */
+int rpc_one_page(const struct rpc_message *message, struct rpc_error *error);
 
 /* Whole messages without a newline. RESULT and PARAMS are JSON in one line; ID NULL: null. */
 int rpc_put_result(struct str *out, const char *id, const struct str *result);

@@ -256,9 +256,8 @@ static int method_tools_list(struct server *server, struct rpc_message *message,
 {
 	struct json json = {.out = result};
 
-	if (json_object_get(message->params, "cursor"))
-		return rpc_fail(error, RPC_INVALID_PARAMS,
-				"this cursor is none of ours: the list is one page");
+	if (rpc_one_page(message, error) != 0)
+		return RPC_INVALID_PARAMS;
 	json_begin_object(&json, NULL);
 	tools_json(server, &json);
 	json_end_object(&json);

@@ -92,30 +92,11 @@ static bool passes(const struct spec *spec, const char *name, size_t len)
 }
 
 /* Replace or add NAME=VALUE. */
-static int put(struct strv *env, const char *assignment)
-{
-	size_t len = strcspn(assignment, "=") + 1;
-
-	for (size_t i = 0; i < env->len; i++) {
-		char *copy;
-
-		if (strncmp(env->items[i], assignment, len) != 0)
-			continue;
-		copy = strdup(assignment);
-		if (!copy)
-			return -ENOMEM;
-		free(env->items[i]);
-		env->items[i] = copy;
-		return 0;
-	}
-	return strv_add(env, assignment);
-}
-
 static int put_pair(struct strv *env, const char *name, const char *value)
 {
 	_cleanup_(freep) char *assignment = str_printf("%s=%s", name, value);
 
-	return assignment ? put(env, assignment) : -ENOMEM;
+	return assignment ? strv_assign(env, assignment) : -ENOMEM;
 }
 
 static bool has(const struct strv *env, const char *name)
@@ -178,7 +159,7 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 		const char *equals = strchr(name, '=');
 
 		if (equals && passes(&resolved->spec, name, (size_t)(equals - name)))
-			r = put(&plan->env, name);
+			r = strv_assign(&plan->env, name);
 	}
 	if (r == 0 && (plan->confined || plan->given))
 		r = put_surroundings(plan, &resolved->spec, site);
@@ -187,6 +168,6 @@ int environ_compile(struct plan *plan, const struct resolved *resolved, const st
 	if (r == 0 && site->user_name && !has(&plan->env, "USER"))
 		r = put_pair(&plan->env, "USER", site->user_name);
 	for (size_t i = 0; i < resolved->env_set.len && r == 0; i++)
-		r = put(&plan->env, resolved->env_set.items[i]);
+		r = strv_assign(&plan->env, resolved->env_set.items[i]);
 	return r;
 }

@@ -18,25 +18,6 @@
 
 enum { BLOCK = 128 * 1024, XATTR_MAX = 65536 };
 
-/* BLOCK bytes unless the file ends; or -errno. */
-static ssize_t read_block(int fd, char *buf, off_t at)
-{
-	size_t have = 0;
-
-	while (have < BLOCK) {
-		ssize_t n = pread(fd, buf + have, BLOCK - have, at + (off_t)have);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		have += (size_t)n;
-	}
-	return (ssize_t)have;
-}
-
 /* Where both have nothing but holes, from AT on. */
 static off_t skip_holes(int a, int b, off_t at, off_t size)
 {
@@ -67,8 +48,8 @@ int content_equal(int a, int b)
 		ssize_t n, m;
 
 		at = skip_holes(a, b, at, x.st_size);
-		n = read_block(a, buf, at);
-		m = n < 0 ? n : read_block(b, buf + BLOCK, at);
+		n = fd_pread_all(a, buf, BLOCK, at);
+		m = n < 0 ? n : fd_pread_all(b, buf + BLOCK, BLOCK, at);
 		if (m < 0)
 			return (int)m;
 		if (n != m || memcmp(buf, buf + BLOCK, (size_t)n) != 0)
@@ -88,7 +69,7 @@ int content_digest(int fd, char hex[SHA256_HEX])
 		return -ENOMEM;
 	sha256_init(&hash);
 	for (off_t at = 0;; at += BLOCK) {
-		ssize_t n = read_block(fd, buf, at);
+		ssize_t n = fd_pread_all(fd, buf, BLOCK, at);
 
 		if (n < 0)
 			return (int)n;
@@ -139,7 +120,7 @@ static int copy_range(int from, int to, off_t at, off_t end, char **buf)
 			*buf = malloc(BLOCK);
 		if (!*buf)
 			return -ENOMEM;
-		n = read_block(from, *buf, at);
+		n = fd_pread_all(from, *buf, BLOCK, at);
 		if (n <= 0)
 			return (int)n; /* shorter than it was */
 		len = n < end - at ? (size_t)n : (size_t)(end - at);
