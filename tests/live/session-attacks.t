@@ -27,7 +27,8 @@ MAGIC, EXEC, INFO = 0x656c6170, 1, 8
 def ask(kind, flags, body):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.settimeout(5)
-    s.connect(sys.argv[1])
+    os.chdir(os.path.dirname(sys.argv[1]))  # a whole path may be too long for an address
+    s.connect(os.path.basename(sys.argv[1]))
     s.send(struct.pack('=IHHII', MAGIC, 1, kind, flags, len(body)) + body)
     got = s.recv(65536)
     return struct.unpack('=IHHII', got[:16])[2] if len(got) >= 16 else 'closed'
