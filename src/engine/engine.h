@@ -7,8 +7,10 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 
 struct err;
+struct loop;
 struct plan;
 struct result;
 struct stdio;
@@ -22,6 +24,21 @@ struct watcher {
 	bool (*serve)(void *data);
 	/* Nobody is left who could call. NULL: of no interest. */
 	void (*done)(void *data);
+	void *data;
+};
+
+/* Who reaches out for a command whose plan is brokered. The engine brings sockets of the
+ * sandbox's network, and a loop to live in. */
+struct gateway {
+	/* Before anything is started. MORE(more_data) asks for another batch of sockets, which
+	 * comes later; it never waits. */
+	int (*open)(void *data, struct loop *loop, int (*more)(void *more_data), void *more_data,
+		    struct err *err);
+	/* Unbound stream sockets of the sandbox's network, and with the first batch all others
+	 * that net_make_sockets() makes. The callee's from here on. */
+	void (*take)(void *data, const int *fds, size_t len);
+	/* Nobody is left inside, or nobody came up: leave the loop. After open() only. */
+	void (*close)(void *data);
 	void *data;
 };
 

@@ -30,6 +30,7 @@ static const char *const op_names[OP_KIND_COUNT_] = {
 	[OP_NOTE] = "note",
 	[OP_PIVOT] = "pivot",
 	[OP_LOOPBACK] = "loopback",
+	[OP_EVERYWHERE] = "everywhere",
 	[OP_HOSTNAME] = "hostname",
 	[OP_KEYRING] = "keyring",
 	[OP_NO_CORE] = "no-core",

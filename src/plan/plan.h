@@ -45,6 +45,7 @@ enum op_kind {
 	OP_NOTE,         /* a file at `dst` that says `src`, for whoever asks inside */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
 	OP_LOOPBACK,     /* bring the private loopback up */
+	OP_EVERYWHERE,   /* every address is the loopback's, and the broker gets sockets there */
 	OP_HOSTNAME,     /* `src` */
 	OP_KEYRING,      /* a fresh session keyring */
 	OP_NO_CORE,      /* no core dumps */
@@ -136,6 +137,21 @@ struct limits {
 	struct cgroup_site site; /* what enforces them, and counts */
 };
 
+/* What a sandbox may reach although its network is private: all of it through a broker
+ * outside (net/broker.h). Rules are the spec's. */
+struct plan_net {
+	bool brokered;     /* false: nothing is reached, and the rest is of no matter */
+	struct strv hosts; /* canonical rules of one port each (policy/host-rule.h) */
+	bool loopback;     /* the host's own 127.0.0.0/8 and ::1 … */
+	bool ports_set;    /* … false: every port of it */
+	struct strv ports;
+	struct strv expose;      /* ports inside that the host's loopback leads to */
+	bool asks;               /* the user, about a name that no rule knows */
+	uint64_t connections;    /* at once */
+	uint64_t rate;           /* new ones in a second */
+	uint64_t sent, received; /* bytes, over all connections */
+};
+
 struct plan {
 	enum engine engine;
 	bool confined;
@@ -162,6 +178,7 @@ struct plan {
 	char *cwd;
 	uint64_t timeout_ms; /* UINT64_MAX: none */
 	struct limits limits;
+	struct plan_net net;
 	uint64_t max_output; /* bytes of stdout and of stderr; UINT64_MAX: none */
 	struct verdict verdicts[PLAN_VERDICTS_MAX];
 	size_t verdicts_len;
