@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/network.h"
+
+#include <sched.h>
+
+#include "base/json.h"
+#include "plan/compiler.h"
+#include "plan/plan.h"
+
+enum { CONNECTIONS = 256 };
+
+/* The address is of those that are set aside for tests of networks: nobody lives there. */
+const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
+const char network_hosts[] = "127.0.0.1 localhost pale\n::1 localhost ip6-localhost ip6-loopback\n";
+
+static int copy(struct strv *to, const struct strv *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->len && r == 0; i++)
+		r = strv_add(to, from->items[i]);
+	return r;
+}
+
+/* Lists that are empty open nothing: what is left then is a network like that of `none`. */
+int network_compile(struct compiler *c)
+{
+	const struct spec *spec = c->spec;
+	struct plan_net *net = &c->plan->net;
+	int r = 0;
+
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return 0;
+	net->ports_set = spec->ports_set;
+	net->loopback = spec->network != NETWORK_NONE && (!spec->ports_set || spec->ports.len);
+	net->connections = CONNECTIONS;
+	net->rate = net->sent = net->received = UINT64_MAX;
+	if (spec->network == NETWORK_ALLOWED_HOSTS)
+		r = copy(&net->hosts, &spec->hosts);
+	if (r == 0 && net->loopback)
+		r = copy(&net->ports, &spec->ports);
+	if (r == 0)
+		r = copy(&net->expose, &spec->expose);
+	net->brokered = net->loopback || net->hosts.len || net->expose.len;
+	return r;
+}
+
+const char *network_by(const struct compiler *c)
+{
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return "unrestricted";
+	return c->plan->net.brokered && c->spec->network != NETWORK_NONE
+		       ? "network namespace, broker"
+		       : "network namespace";
+}
+
+void network_release(struct plan *plan)
+{
+	strv_release(&plan->net.hosts);
+	strv_release(&plan->net.ports);
+	strv_release(&plan->net.expose);
+}
+
+static int print_list(const char *what, const struct strv *items, struct str *out)
+{
+	int r = items->len ? str_appendf(out, "  %-9s ", what) : 0;
+
+	for (size_t i = 0; i < items->len && r == 0; i++)
+		r = str_appendf(out, " %s", items->items[i]);
+	return r < 0 || items->len == 0 ? r : str_append_char(out, '\n');
+}
+
+int network_print(const struct plan *plan, struct str *out)
+{
+	const struct plan_net *net = &plan->net;
+	int r;
+
+	if (!net->brokered)
+		return 0;
+	r = str_append(out, "\nreachable\n");
+	if (r == 0)
+		r = print_list("hosts", &net->hosts, out);
+	if (r == 0 && net->loopback && !net->ports_set)
+		r = str_append(out, "  loopback   every port of the host's\n");
+	if (r == 0 && net->ports_set)
+		r = print_list("loopback", &net->ports, out);
+	return r < 0 ? r : print_list("exposed", &net->expose, out);
+}
+
+void network_json(const struct plan *plan, struct json *json)
+{
+	const struct plan_net *net = &plan->net;
+
+	if (!net->brokered) {
+		json_add_null(json, "reachable");
+		return;
+	}
+	json_begin_object(json, "reachable");
+	json_add_strv(json, "hosts", &net->hosts);
+	json_add_bool(json, "loopback", net->loopback);
+	if (net->loopback && !net->ports_set)
+		json_add_null(json, "ports");
+	else
+		json_add_strv(json, "ports", &net->ports);
+	json_add_strv(json, "expose", &net->expose);
+	json_end_object(json);
+}
