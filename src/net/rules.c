@@ -84,23 +84,20 @@ static void change_release(struct change *change)
 	strv_release(&change->hosts);
 }
 
-/* The loopback at PORT, or ("") at all: by its name and by its addresses as well. */
+/* The loopback at one port, or at all: by its name and by its addresses as well. */
 static int read_loopback(const char *rule, struct change *ret, struct err *err)
 {
 	static const char *const targets[] = {"localhost", "127.0.0.0/8", "[::1]"};
 	const char *port = rule + strcspn(rule, ":");
 
 	for (size_t i = 0; i < array_len(targets); i++) {
-		_cleanup_(freep) char *one = str_printf("%s%s%s", targets[i], port[0] ? ":" : "",
-							port);
+		_cleanup_(freep) char *one = str_printf("%s%s", targets[i], port);
 
 		if (!one)
 			return err_oom(err);
 		if (host_rule_parse(one, &ret->hosts, NULL) < 0 || ret->hosts.len != i + 1)
-			return err_set(
-				err, ERR_USAGE, -EINVAL,
-				"bad rule \"%s\": one port from 1 to 65535 follows the colon",
-				rule);
+			return err_set(err, ERR_USAGE, -EINVAL,
+				       "bad rule \"%s\": a port is a number from 1 to 65535", rule);
 	}
 	ret->loopback = true;
 	ret->every_port = port[0] == '\0';
