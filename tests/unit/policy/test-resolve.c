@@ -2,90 +2,8 @@
 /* resolve: presets, commands, the command line and the ceilings make one spec. */
 #include <errno.h>
 
-#include "files.h"
-#include "policy/resolve.h"
+#include "resolve-case.h"
 #include "tap.h"
-
-/* What a case gives: up to three files, a command, and options as DIM=TEXT. */
-struct given {
-	const char *system, *user, *workspace;
-	const char *command, *preset, *mode, *engine;
-	struct {
-		enum dim dim;
-		const char *text;
-	} items[4];
-	const char *degraded, *setenv;
-};
-
-static int resolve(const struct given *g, struct config *config, struct resolved *out,
-		   struct err *err)
-{
-	struct ask_item items[array_len(g->items)];
-	struct ask ask = {
-		.preset = g->preset, .items = items, .mode = g->mode, .engine = g->engine};
-	int r = files_load(g->system, g->user, g->workspace, config, err);
-
-	for (size_t i = 0; i < array_len(g->items) && g->items[i].text; i++)
-		items[ask.len++] = (struct ask_item){g->items[i].dim, g->items[i].text};
-	if (g->degraded)
-		strv_add(&ask.allow_degraded, g->degraded);
-	if (g->setenv)
-		strv_add(&ask.env_set, g->setenv);
-	if (r == 0)
-		r = spec_resolve(config, g->command, &ask, &test_ws, &test_user, out, err);
-	strv_release(&ask.allow_degraded);
-	strv_release(&ask.env_set);
-	return r;
-}
-
-/* WANT: lines "name = value", of which each must be so in the result. `{}`
- * stands for the scratch folder. */
-static void gives(const char *name, struct given g, const char *want)
-{
-	_cleanup_(config_release) struct config config = {0};
-	_cleanup_(resolved_release) struct resolved out = {0};
-	_cleanup_(str_release) struct str got = {0}, wanted = {0};
-	struct err err = {0};
-	int r = resolve(&g, &config, &out, &err);
-
-	for (const char *p = want; *p; p++) {
-		if (str_starts(p, "{}")) {
-			str_append(&wanted, scratch_path);
-			p++;
-		} else {
-			str_append_char(&wanted, *p);
-		}
-	}
-	for (const char *p = str_text(&wanted); r == 0 && *p;) {
-		size_t len = strcspn(p, " ");
-		char dim[32];
-
-		snprintf(dim, sizeof(dim), "%.*s", (int)len, p);
-		if (dim_by_name(dim) < 0)
-			break;
-		str_appendf(&got, "%s = ", dim);
-		spec_print_dim(&out.spec, dim_by_name(dim), &got);
-		p += strcspn(p, "\n");
-		p += *p == '\n';
-		if (*p)
-			str_append_char(&got, '\n');
-	}
-	if (r < 0)
-		tap_note("%s (%s)", err.message, err.hint);
-	tap_eq_str(r < 0 ? err.message : str_text(&got), str_text(&wanted), "%s", name);
-}
-
-static void refuses(const char *name, struct given g, enum err_code code, const char *message)
-{
-	_cleanup_(config_release) struct config config = {0};
-	_cleanup_(resolved_release) struct resolved out = {0};
-	struct err err = {0};
-	int r = resolve(&g, &config, &out, &err);
-
-	if (!tap_ok(r < 0 && err.code == code && strstr(err.message, message) && !out.sandbox,
-		    "%s: %s", name, err.message))
-		tap_note("wanted: %s", message);
-}
 
 static void test_presets(void)
 {
@@ -414,108 +332,6 @@ static void test_ceiling_lists(void)
 	      "hosts = [\"a.example.org:443\"]");
 }
 
-static void test_network_limits(void)
-{
-	static const char low[] = "[ceiling]\nconnections = 10\nnet_sent = \"1m\"";
-
-	gives("no preset sets one", (struct given){.preset = "integration"},
-	      "connections = \nconnect_rate = \nnet_sent = \nnet_received = ");
-	gives("options do",
-	      (struct given){.items = {{DIM_CONNECTIONS, "8"},
-				       {DIM_CONNECT_RATE, "50"},
-				       {DIM_NET_SENT, "2m"},
-				       {DIM_NET_RECEIVED, "1g"}}},
-	      "network = \"none\"\nconnections = 8\nconnect_rate = 50\nnet_sent = \"2m\"\n"
-	      "net_received = \"1g\"");
-	gives("a ceiling cuts what nobody wrote", (struct given){.system = low},
-	      "connections = 10\nnet_sent = \"1m\"\nnet_received = ");
-	gives("a tighter one holds",
-	      (struct given){.system = low, .items = {{DIM_CONNECTIONS, "9"}}}, "connections = 9");
-	refuses("a looser one", (struct given){.system = low, .items = {{DIM_CONNECTIONS, "11"}}},
-		ERR_POLICY,
-		"connections = 11 (--connections) is looser than the ceiling 10 (sys.toml:2)");
-	refuses("none at all", (struct given){.items = {{DIM_CONNECTIONS, "0"}}}, ERR_USAGE,
-		"--connections: connections = 0 is out of range");
-	refuses("no bytes", (struct given){.items = {{DIM_NET_SENT, "0"}}}, ERR_USAGE,
-		"--net-sent: net_sent = 0 is out of range");
-}
-
-static void test_host_groups(void)
-{
-	static const char both[] = "[host_groups]\nweb = [\"A.org\", \"*.b.org:80,443\"]\n"
-				   "empty = []";
-	static const char mine[] = "[host_groups]\nweb = [\"mine.org\"]";
-	static const char bounded[] = "[host_groups]\nweb = [\"a.org\"]\n"
-				      "[ceiling]\nnetwork = \"allowed_hosts\"\nports = []\n"
-				      "hosts = [\"@web\"]";
-
-	gives("a group stands for its rules",
-	      (struct given){.system = both, .items = {{DIM_HOSTS, "@web"}, {DIM_HOSTS, "c.org"}}},
-	      "hosts = [\"*.b.org:443\", \"*.b.org:80\", \"a.org:443\", \"c.org:443\"]");
-	gives("in a project's file, too",
-	      (struct given){.user = both,
-			     .workspace = "[presets.p]\nnetwork = \"allowed_hosts\"\n"
-					  "hosts = [\"@web\", \"d.org\"]",
-			     .preset = "p"},
-	      "hosts = [\"*.b.org:443\", \"*.b.org:80\", \"a.org:443\", \"d.org:443\"]");
-	gives("the user's definition wins",
-	      (struct given){.system = both, .user = mine, .items = {{DIM_HOSTS, "@web"}}},
-	      "hosts = [\"mine.org:443\"]");
-	gives("an empty one is none",
-	      (struct given){.user = both, .items = {{DIM_HOSTS, "@empty"}}},
-	      "network = \"allowed_hosts\"\nhosts = []");
-	gives("a ceiling may be a group",
-	      (struct given){.system = bounded, .items = {{DIM_HOSTS, "@web"}}},
-	      "hosts = [\"a.org:443\"]");
-	refuses("and is the system's own, whatever the user calls so",
-		(struct given){.system = bounded, .user = mine, .items = {{DIM_HOSTS, "@web"}}},
-		ERR_POLICY,
-		"hosts = [\"mine.org:443\"] (--host) is looser than the ceiling [\"a.org:443\"] "
-		"(sys.toml:6)");
-	refuses("a ceiling of the system does not use the user's",
-		(struct given){.system = "[ceiling]\nnetwork = \"allowed_hosts\"\n"
-					 "hosts = [\"@web\"]",
-			       .user = mine},
-		ERR_CONFIG, "sys.toml:3:9: unknown host group \"@web\"");
-	refuses("an unknown one", (struct given){.user = mine, .items = {{DIM_HOSTS, "@wen"}}},
-		ERR_USAGE, "--host: unknown host group \"@wen\"");
-	refuses("no name", (struct given){.user = mine, .items = {{DIM_HOSTS, "@"}}}, ERR_USAGE,
-		"--host: unknown host group \"@\"");
-	refuses("a port behind it", (struct given){.user = mine, .items = {{DIM_HOSTS, "@web:80"}}},
-		ERR_USAGE, "--host: unknown host group \"@web:80\"");
-	refuses("groups do not nest",
-		(struct given){.user = "[host_groups]\na = [\"@b\"]\nb = [\"b.org\"]",
-			       .items = {{DIM_HOSTS, "@a"}}},
-		ERR_USAGE, "user.toml:2:6: host groups do not hold groups (\"@b\")");
-	refuses("a bad rule is found where it stands",
-		(struct given){.user = "[host_groups]\na = [\"*\"]", .items = {{DIM_HOSTS, "@a"}}},
-		ERR_USAGE, "user.toml:2:6: bad host rule \"*\"");
-	refuses("a project defines none",
-		(struct given){.workspace = "[host_groups]\nweb = [\"evil.org\"]"}, ERR_CONFIG,
-		"ws/pale.toml:2:1: 'web' may stand only in the system's or the user's file");
-	refuses("a name", (struct given){.user = "[host_groups]\n\"a b\" = []"}, ERR_CONFIG,
-		"'a b' is no name");
-}
-
-static void test_groups_named(void)
-{
-	struct given g = {.user = "[host_groups]\nweb = [\"a.org\"]\n[presets.p]\n"
-				  "hosts = [\"@web\"]\n[presets.q]\nbase = \"p\"\n"
-				  "hosts = [\"b.org\"]",
-			  .preset = "p"};
-	_cleanup_(config_release) struct config config = {0}, config2 = {0};
-	_cleanup_(resolved_release) struct resolved out = {0}, out2 = {0};
-	struct err err = {0};
-	int r = resolve(&g, &config, &out, &err);
-
-	tap_ok(r == 0 && out.groups.len == 1 && str_starts(out.groups.items[0], "@web (") &&
-		       strstr(out.groups.items[0], "user.toml:2)"),
-	       "the group and where it is defined are told");
-	g.preset = "q";
-	r = resolve(&g, &config2, &out2, &err);
-	tap_ok(r == 0 && out2.groups.len == 0, "not that of a list that was replaced");
-}
-
 static const struct resolved *modes(struct given g, struct err *err)
 {
 	static struct resolved out;
@@ -629,9 +445,6 @@ int main(void)
 	test_implied();
 	test_ceiling();
 	test_ceiling_lists();
-	test_network_limits();
-	test_host_groups();
-	test_groups_named();
 	test_modes();
 	test_degraded();
 	test_env_set();
