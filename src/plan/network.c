@@ -1,28 +1,35 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * What is reachable from a private network, and within which limits: from the spec, for the
+ * broker. A list that is empty is none, so a level alone opens nothing but the loopback.
+ */
 #include "plan/network.h"
 
 #include <sched.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 #include "plan/compiler.h"
+#include "plan/op.h"
 #include "plan/plan.h"
-
-enum { CONNECTIONS = 256 };
+#include "policy/resolve.h"
+#include "policy/spec.h"
 
 /* The address is of those that are set aside for tests of networks: nobody lives there. */
 const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
 const char network_hosts[] = "127.0.0.1 localhost pale\n::1 localhost ip6-localhost ip6-loopback\n";
 
-static int copy(struct strv *to, const struct strv *from)
+static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < from->len && r == 0; i++)
-		r = strv_add(to, from->items[i]);
-	return r;
+	return limit == SPEC_UNLIMITED ? otherwise : limit;
 }
 
-/* Lists that are empty open nothing: what is left then is a network like that of `none`. */
+static bool reaches_loopback(const struct spec *spec)
+{
+	return (spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS) &&
+	       (!spec->ports_set || spec->ports.len > 0);
+}
+
 int network_compile(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -31,17 +38,19 @@ int network_compile(struct compiler *c)
 
 	if (!(c->plan->namespaces & CLONE_NEWNET))
 		return 0;
+	net->loopback = reaches_loopback(spec);
 	net->ports_set = spec->ports_set;
-	net->loopback = spec->network != NETWORK_NONE && (!spec->ports_set || spec->ports.len);
-	net->connections = CONNECTIONS;
-	net->rate = net->sent = net->received = UINT64_MAX;
+	net->connections = or_default(spec->connections, SPEC_CONNECTIONS);
+	net->rate = or_default(spec->connect_rate, SPEC_CONNECT_RATE);
+	net->sent = spec->net_sent;
+	net->received = spec->net_received;
 	if (spec->network == NETWORK_ALLOWED_HOSTS)
-		r = copy(&net->hosts, &spec->hosts);
+		r = strv_copy(&net->hosts, &spec->hosts);
 	if (r == 0 && net->loopback)
-		r = copy(&net->ports, &spec->ports);
+		r = strv_copy(&net->ports, &spec->ports);
 	if (r == 0)
-		r = copy(&net->expose, &spec->expose);
-	net->brokered = net->loopback || net->hosts.len || net->expose.len;
+		r = strv_copy(&net->expose, &spec->expose);
+	net->brokered = net->hosts.len > 0 || net->loopback || net->expose.len > 0 || net->asks;
 	return r;
 }
 
@@ -54,11 +63,32 @@ const char *network_by(const struct compiler *c)
 		       : "network namespace";
 }
 
-void network_release(struct plan *plan)
+/* Who has the host's network, or none, is not counted by anybody; none needs no counting. */
+int network_judge_limits(struct compiler *c)
 {
-	strv_release(&plan->net.hosts);
-	strv_release(&plan->net.ports);
-	strv_release(&plan->net.expose);
+	static const enum dim limits[] = {DIM_CONNECTIONS, DIM_CONNECT_RATE, DIM_NET_SENT,
+					  DIM_NET_RECEIVED};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < array_len(limits); i++) {
+		if (*spec_limit_const(c->spec, limits[i]) == SPEC_UNLIMITED)
+			continue;
+		if (c->spec->network == NETWORK_UNRESTRICTED)
+			r = judge_give_up(c, limits[i], UNENFORCED,
+					  "nobody counts what has the host's own network");
+		else
+			plan_verdict(c->plan, dim_name(limits[i]), ENFORCED,
+				     c->plan->net.brokered ? "broker" : "network namespace");
+	}
+	return r;
+}
+
+void plan_net_release(struct plan_net *net)
+{
+	strv_release(&net->hosts);
+	strv_release(&net->ports);
+	strv_release(&net->expose);
+	*net = (struct plan_net){0};
 }
 
 static int print_list(const char *what, const struct strv *items, struct str *out)
@@ -80,6 +110,8 @@ int network_print(const struct plan *plan, struct str *out)
 	r = str_append(out, "\nreachable\n");
 	if (r == 0)
 		r = print_list("hosts", &net->hosts, out);
+	if (r == 0 && net->asks)
+		r = str_append(out, "  others     after asking\n");
 	if (r == 0 && net->loopback && !net->ports_set)
 		r = str_append(out, "  loopback   every port of the host's\n");
 	if (r == 0 && net->ports_set)
@@ -97,6 +129,7 @@ void network_json(const struct plan *plan, struct json *json)
 	}
 	json_begin_object(json, "reachable");
 	json_add_strv(json, "hosts", &net->hosts);
+	json_add_bool(json, "asks", net->asks);
 	json_add_bool(json, "loopback", net->loopback);
 	if (net->loopback && !net->ports_set)
 		json_add_null(json, "ports");

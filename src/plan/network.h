@@ -11,7 +11,8 @@ struct plan;
 int network_compile(struct compiler *c);
 /* What holds the dimension, for the verdict. */
 const char *network_by(const struct compiler *c);
-void network_release(struct plan *plan);
+/* The verdicts of its limits. 0 or -ENOMEM. */
+int network_judge_limits(struct compiler *c);
 
 /* What stands in /etc/resolv.conf and /etc/hosts inside. */
 extern const char network_resolv_conf[], network_hosts[];
