@@ -14,7 +14,7 @@ from live import *
 BUILT = TOP / 'build/glibc/tests/live/driver-gateway'
 PYTHON = '/usr/bin/python3'
 TCP = '''
-import socket, sys
+import socket, sys, time
 print("BOOTED")
 for at in sys.argv[1:]:
     host, port = at.rsplit(" ", 1)
@@ -25,6 +25,7 @@ for at in sys.argv[1:]:
         print(at, "->", s.recv(100).decode())
     except OSError as e:
         print(at, "->", type(e).__name__)
+time.sleep(0.3)  # for what is on its way outside
 '''
 UDP = '''
 import socket, sys
