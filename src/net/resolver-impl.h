@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resolver-impl - between resolver.c, which knows what to answer, and resolver-ask.c and
+/* resolver-impl - between resolver.c, which knows what to answer, and resolver-pending.c and
  * resolver-stream.c, which know who waits and how it is sent. */
 #pragma once
 #include <netinet/in.h>
@@ -12,12 +12,11 @@
 #include "net/resolver.h"
 
 enum {
-	RESOLVER_NAMES_MAX = 64,    /* being looked up or asked about */
+	RESOLVER_NAMES_MAX = 64,    /* being looked up */
 	RESOLVER_WAITING_MAX = 512, /* questions about those */
 	RESOLVER_STREAMS_MAX = 16,
 	RESOLVER_STREAM_S = 5, /* without a whole question */
 	RESOLVER_TOLD_MAX = 16,
-	RESOLVER_REFUSED_MAX = 256,
 };
 
 struct stream;
@@ -37,15 +36,8 @@ struct asker {
 struct pending {
 	struct resolver *owner;
 	char name[NAME_CANONICAL_MAX];
-	char program[64];
-	struct question_ask *ask; /* the user is being asked; else it is looked up */
 	struct asker *askers;
 	struct pending *next;
-};
-
-/* Outlives the resolver, if the user's answer does. */
-struct question_ask {
-	struct pending *pending; /* NULL: nobody is interested any more */
 };
 
 struct resolver {
@@ -68,7 +60,6 @@ struct resolver {
 		uint64_t at_ns;
 	} told[RESOLVER_TOLD_MAX];
 	unsigned told_next;
-	struct strv said_no; /* names that the user was asked about */
 };
 
 /* ASKER is copied where its answer has to wait. Exactly one answer is sent. */
@@ -77,11 +68,10 @@ void resolver_answer(struct resolver *resolver, const struct asker *asker, enum 
 		     const uint8_t *address, const char *ptr);
 /* An allowed name that is known to exist. */
 void resolver_answer_name(struct resolver *resolver, const struct asker *asker, const char *name);
-void resolver_refuse(struct resolver *resolver, const char *name, const char *program);
 
-/* resolver-ask.c: */
-/* Look NAME up, or ask about it first; ASKER gets its answer then. */
-void pending_add(struct resolver *resolver, const struct asker *asker, bool ask);
+/* resolver-pending.c: */
+/* Its name is looked up; ASKER gets its answer then. */
+void pending_add(struct resolver *resolver, const struct asker *asker);
 void pending_free_all(struct resolver *resolver);
 void pending_forget(struct resolver *resolver, const struct stream *stream);
 
