@@ -78,16 +78,18 @@ static char *find_fix(const struct run *run, const struct violation *v)
 	return fix;
 }
 
+void run_explain(const struct run *run, struct violation *v)
+{
+	if (!v->rule)
+		v->rule = find_rule(&run->resolved.spec, v);
+	if (!v->fix)
+		v->fix = find_fix(run, v);
+}
+
 void run_explain_refused(struct run *run)
 {
 	struct violations *violations = &run->result.violations;
 
-	for (size_t i = 0; i < violations->len; i++) {
-		struct violation *v = &violations->items[i];
-
-		if (!v->rule)
-			v->rule = find_rule(&run->resolved.spec, v);
-		if (!v->fix)
-			v->fix = find_fix(run, v);
-	}
+	for (size_t i = 0; i < violations->len; i++)
+		run_explain(run, &violations->items[i]);
 }
