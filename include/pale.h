@@ -313,6 +313,10 @@ enum pale_dimension {
 	PALE_DIM_DISK,
 	PALE_DIM_MAX_OUTPUT,
 	PALE_DIM_NESTED,
+	PALE_DIM_CONNECTIONS,
+	PALE_DIM_CONNECT_RATE,
+	PALE_DIM_NET_SENT,
+	PALE_DIM_NET_RECEIVED,
 };
 PALE_API const char *pale_dimension_name(enum pale_dimension dimension); /* "network", ...; or "" */
 

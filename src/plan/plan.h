@@ -153,6 +153,8 @@ struct plan_net {
 	uint64_t sent, received; /* bytes, over all connections */
 };
 
+void plan_net_release(struct plan_net *net);
+
 struct plan {
 	enum engine engine;
 	bool confined;
