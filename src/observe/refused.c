@@ -81,7 +81,9 @@ struct violation *refused_add(struct violations *list, const struct refusal *r, 
 
 	put_target(r, target);
 	/* Without memory there is one line less to report. */
-	if (violations_add(list, "network", op_of(r), target, at_ms, &new) < 0 || !new)
+	if (violations_add(list, r->kind == REFUSED_LIMIT && r->why ? r->why : "network", op_of(r),
+			   target, at_ms, &new) < 0 ||
+	    !new)
 		return NULL;
 	endpoint_print_address(&r->to, address);
 	violation_set_peer(new, r->program, r->name, has_address(r) ? address : NULL, r->to.port);
