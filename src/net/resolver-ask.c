@@ -120,7 +120,7 @@ static void begin(struct pending *p, bool ask)
 		return;
 	}
 	p->ask->pending = p;
-	ear->ask(ear->data, p->name, p->program[0] ? p->program : NULL, on_user_said, p->ask);
+	ear->ask(ear->data, p->name, 0, p->program[0] ? p->program : NULL, on_user_said, p->ask);
 }
 
 void pending_add(struct resolver *resolver, const struct asker *asker, bool ask)

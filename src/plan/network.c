@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is reachable from a private network, and within which limits: from the spec, for the
- * broker. A list that is empty is none, so a level alone opens nothing but the loopback.
- */
-#include <errno.h>
+#include "plan/network.h"
+
+#include <sched.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "plan/compiler.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
 #include "policy/spec.h"
+
+/* The address is of those that are set aside for tests of networks: nobody lives there. */
+const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
+const char network_hosts[] = "127.0.0.1 localhost pale\n::1 localhost ip6-localhost ip6-loopback\n";
 
 static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 {
@@ -23,12 +26,14 @@ static bool reaches_loopback(const struct spec *spec)
 	       (!spec->ports_set || spec->ports.len > 0);
 }
 
+/* Lists that are empty open nothing: what is left then is a network like that of `none`. */
 static int fill(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
 	struct plan_net *net = &c->plan->net;
 	int r = 0;
 
+	net->asks = c->resolved->asks;
 	net->loopback = reaches_loopback(spec);
 	net->ports_set = spec->ports_set;
 	net->connections = or_default(spec->connections, SPEC_CONNECTIONS);
@@ -45,13 +50,20 @@ static int fill(struct compiler *c)
 	return r;
 }
 
+int network_compile(struct compiler *c)
+{
+	return c->plan->namespaces & CLONE_NEWNET ? fill(c) : 0;
+}
+
 /* Who has the host's network, or none, is not counted by anybody; none needs no counting. */
-static int judge_limits(struct compiler *c)
+int network_judge(struct compiler *c)
 {
 	static const enum dim limits[] = {DIM_CONNECTIONS, DIM_CONNECT_RATE, DIM_NET_SENT,
 					  DIM_NET_RECEIVED};
 	int r = 0;
 
+	if (c->plan->given)
+		return 0;
 	for (size_t i = 0; r == 0 && i < array_len(limits); i++) {
 		if (*spec_limit_const(c->spec, limits[i]) == SPEC_UNLIMITED)
 			continue;
@@ -65,17 +77,63 @@ static int judge_limits(struct compiler *c)
 	return r;
 }
 
-int network_compile(struct compiler *c)
+const char *network_by(const struct compiler *c)
 {
-	int r = c->plan->given || c->spec->network == NETWORK_UNRESTRICTED ? 0 : fill(c);
-
-	return r < 0 || c->plan->given ? r : judge_limits(c);
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return "unrestricted";
+	return c->plan->net.brokered && c->spec->network != NETWORK_NONE
+		       ? "network namespace, broker"
+		       : "network namespace";
 }
 
-void plan_net_release(struct plan_net *net)
+void network_release(struct plan *plan)
 {
-	strv_release(&net->hosts);
-	strv_release(&net->ports);
-	strv_release(&net->expose);
-	*net = (struct plan_net){0};
+	strv_release(&plan->net.hosts);
+	strv_release(&plan->net.ports);
+	strv_release(&plan->net.expose);
+}
+
+static int print_list(const char *what, const struct strv *items, struct str *out)
+{
+	int r = items->len ? str_appendf(out, "  %-9s ", what) : 0;
+
+	for (size_t i = 0; i < items->len && r == 0; i++)
+		r = str_appendf(out, " %s", items->items[i]);
+	return r < 0 || items->len == 0 ? r : str_append_char(out, '\n');
+}
+
+int network_print(const struct plan *plan, struct str *out)
+{
+	const struct plan_net *net = &plan->net;
+	int r;
+
+	if (!net->brokered)
+		return 0;
+	r = str_append(out, "\nreachable\n");
+	if (r == 0)
+		r = print_list("hosts", &net->hosts, out);
+	if (r == 0 && net->loopback && !net->ports_set)
+		r = str_append(out, "  loopback   every port of the host's\n");
+	if (r == 0 && net->ports_set)
+		r = print_list("loopback", &net->ports, out);
+	return r < 0 ? r : print_list("exposed", &net->expose, out);
+}
+
+void network_json(const struct plan *plan, struct json *json)
+{
+	const struct plan_net *net = &plan->net;
+
+	if (!net->brokered) {
+		json_add_null(json, "reachable");
+		return;
+	}
+	json_begin_object(json, "reachable");
+	json_add_strv(json, "hosts", &net->hosts);
+	json_add_bool(json, "loopback", net->loopback);
+	if (net->loopback && !net->ports_set)
+		json_add_null(json, "ports");
+	else
+		json_add_strv(json, "ports", &net->ports);
+	json_add_strv(json, "expose", &net->expose);
+	json_end_object(json);
 }
