@@ -29,6 +29,7 @@ static int fill(struct compiler *c)
 	struct plan_net *net = &c->plan->net;
 	int r = 0;
 
+	net->asks = c->resolved->asks;
 	net->loopback = reaches_loopback(spec);
 	net->ports_set = spec->ports_set;
 	net->connections = or_default(spec->connections, SPEC_CONNECTIONS);
