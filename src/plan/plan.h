@@ -78,6 +78,7 @@ enum {
 	OP_OBSERVE = 1 << 14,  /* seccomp: the supervisor is told of attempts and refusals */
 	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
 	OP_SHARED = 1 << 16,   /* seccomp: several commands live here (plan_share) */
+	OP_BROKERED = 1 << 17, /* seccomp: … and of what is sent to an address */
 };
 
 struct op {
