@@ -19,7 +19,7 @@
 
 enum { RULES_MAX = 256 };
 
-struct change {
+struct network_change {
 	struct keeper *k;
 	char **deny, **allow;
 	struct strv denied, added; /* the rules themselves, groups taken apart */
@@ -27,7 +27,7 @@ struct change {
 	struct err err;
 };
 
-static void change_release(struct change *c)
+static void change_release(struct network_change *c)
 {
 	free(c->deny);
 	free(c->allow);
@@ -35,7 +35,7 @@ static void change_release(struct change *c)
 	strv_release(&c->added);
 }
 
-static bool change_take(struct session_message *message, struct change *c)
+static bool change_take(struct session_message *message, struct network_change *c)
 {
 	struct session_cursor cursor = session_cursor(message);
 	struct session_network fixed;
@@ -54,7 +54,7 @@ static bool is_loopback(const char *text)
 	return str_eq(text, "localhost") || str_starts(text, "localhost:");
 }
 
-static int expand(struct change *c, char *const *texts, struct strv *ret)
+static int expand(struct network_change *c, char *const *texts, struct strv *ret)
 {
 	for (; *texts; texts++) {
 		int r = host_is_group(*texts)
@@ -68,7 +68,7 @@ static int expand(struct change *c, char *const *texts, struct strv *ret)
 	return 0;
 }
 
-static int refuse(struct change *c, const char *rule)
+static int refuse(struct network_change *c, const char *rule)
 {
 	err_set(&c->err, ERR_POLICY, -EPERM, "\"%.200s\" is not within the ceiling", rule);
 	return err_hint(&c->err, -EPERM,
@@ -77,7 +77,7 @@ static int refuse(struct change *c, const char *rule)
 }
 
 /* Before anything is changed. */
-static int check_added(struct change *c)
+static int check_added(struct network_change *c)
 {
 	const struct resolved *resolved = &c->k->run->resolved;
 
@@ -105,7 +105,7 @@ static int check_added(struct change *c)
 }
 
 /* Rules are checked by trying them on a copy. */
-static int rehearse(struct change *c, const struct rules *now)
+static int rehearse(struct network_change *c, const struct rules *now)
 {
 	struct rules copy = *now;
 	int r;
@@ -124,7 +124,7 @@ static int rehearse(struct change *c, const struct rules *now)
 	return r;
 }
 
-static int apply(struct change *c)
+static int apply(struct network_change *c)
 {
 	struct standing *standing = c->k->standing;
 	int r = 0;
@@ -140,7 +140,7 @@ static int apply(struct change *c)
 	return r;
 }
 
-static int change(struct change *c)
+static int change_network(struct network_change *c)
 {
 	struct standing_network now;
 	int r = expand(c, c->deny, &c->denied);
@@ -177,7 +177,7 @@ static void put_ports(struct json *json, const struct rules *rules)
 	}
 }
 
-static int put(const struct change *c, struct str *text)
+static int put(const struct network_change *c, struct str *text)
 {
 	static const struct rules nothing = {.ports_set = true};
 	struct standing_network now = {.rules = &nothing};
@@ -201,14 +201,14 @@ static int put(const struct change *c, struct str *text)
 
 void keeper_network(struct client *client, struct session_message *message)
 {
-	_cleanup_(change_release) struct change c = {.k = client->keeper};
+	_cleanup_(change_release) struct network_change c = {.k = client->keeper};
 	_cleanup_(str_release) struct str text = {0};
 
-	if (!change_take(message, &c) ) {
+	if (!change_take(message, &c)) {
 		(void)shutdown(client->sock, SHUT_RDWR);
 		return;
 	}
-	if (change(&c) < 0)
+	if (change_network(&c) < 0)
 		client_fail(client, &c.err);
 	else if (put(&c, &text) == 0)
 		client_answer(client, SESSION_FACTS, &text, NULL, 0);

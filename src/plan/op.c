@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/network.h"
 
 /* clang-format off */
 static const char *const op_names[OP_KIND_COUNT_] = {
@@ -202,8 +203,8 @@ struct plan *plan_free(struct plan *plan)
 	free(plan->cwd);
 	free(plan->note);
 	free(plan->stage);
+	network_release(plan);
 	cgroup_site_release(&plan->limits.site);
-	plan_net_release(&plan->net);
 	free(plan);
 	return NULL;
 }
