@@ -26,6 +26,7 @@ struct events;
 struct loop;
 struct plan;
 struct result;
+struct rules;
 struct standing;
 struct violation;
 struct violations;
@@ -70,7 +71,17 @@ void standing_signal(struct standing *s, uint32_t id, int sig); /* to its proces
 int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err);
 int standing_widen(struct standing *s, const char *rule, struct err *err);
 void standing_end(struct standing *s, uint32_t id); /* its processes: SIGTERM, later SIGKILL */
-pid_t standing_pid(const struct standing *s);       /* of our child, below which all the rest is */
+/* What may be reached from inside, now: valid until the loop turns. */
+struct standing_network {
+	const struct rules *rules;            /* see net/rules.h */
+	uint64_t connections, sent, received; /* so far, as the commands see it */
+};
+bool standing_network(const struct standing *s, struct standing_network *ret); /* false: none */
+/* See rules_narrow() and rules_widen(); connections that are not allowed any more are reset.
+ * Only where standing_network() has something to say. */
+int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err);
+int standing_widen(struct standing *s, const char *rule, struct err *err);
+pid_t standing_pid(const struct standing *s); /* of our child, below which all the rest is */
 /* End everything at once, wait for that, and clean up. The ear hears nothing any more; living
  * errands are forgotten. RET, if not NULL: usage of the whole, and events such as tampering
  * that no errand was told of. NULL ok; returns NULL. */

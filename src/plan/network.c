@@ -9,61 +9,60 @@
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
-#include "policy/spec.h"
 
 /* The address is of those that are set aside for tests of networks: nobody lives there. */
 const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
 const char network_hosts[] = "127.0.0.1 localhost pale\n::1 localhost ip6-localhost ip6-loopback\n";
+
+static int copy(struct strv *to, const struct strv *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->len && r == 0; i++)
+		r = strv_add(to, from->items[i]);
+	return r;
+}
 
 static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 {
 	return limit == SPEC_UNLIMITED ? otherwise : limit;
 }
 
-static bool reaches_loopback(const struct spec *spec)
-{
-	return (spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS) &&
-	       (!spec->ports_set || spec->ports.len > 0);
-}
-
 /* Lists that are empty open nothing: what is left then is a network like that of `none`. */
-static int fill(struct compiler *c)
+int network_compile(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
 	struct plan_net *net = &c->plan->net;
 	int r = 0;
 
-	net->asks = c->resolved->asks;
-	net->loopback = reaches_loopback(spec);
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return 0;
 	net->ports_set = spec->ports_set;
+	net->loopback = spec->network != NETWORK_NONE && (!spec->ports_set || spec->ports.len);
+	net->asks = c->resolved->asks;
 	net->connections = or_default(spec->connections, SPEC_CONNECTIONS);
 	net->rate = or_default(spec->connect_rate, SPEC_CONNECT_RATE);
 	net->sent = spec->net_sent;
 	net->received = spec->net_received;
 	if (spec->network == NETWORK_ALLOWED_HOSTS)
-		r = strv_copy(&net->hosts, &spec->hosts);
+		r = copy(&net->hosts, &spec->hosts);
 	if (r == 0 && net->loopback)
-		r = strv_copy(&net->ports, &spec->ports);
+		r = copy(&net->ports, &spec->ports);
 	if (r == 0)
-		r = strv_copy(&net->expose, &spec->expose);
-	net->brokered = net->hosts.len > 0 || net->loopback || net->expose.len > 0 || net->asks;
+		r = copy(&net->expose, &spec->expose);
+	if (r == 0)
+		r = copy(&net->groups, &c->resolved->groups);
+	net->brokered = net->loopback || net->hosts.len || net->expose.len || net->asks;
 	return r;
 }
 
-int network_compile(struct compiler *c)
-{
-	return c->plan->namespaces & CLONE_NEWNET ? fill(c) : 0;
-}
-
-/* Who has the host's network, or none, is not counted by anybody; none needs no counting. */
-int network_judge(struct compiler *c)
+/* Nobody counts what has the host's own network; none needs no counting. */
+int network_judge_limits(struct compiler *c)
 {
 	static const enum dim limits[] = {DIM_CONNECTIONS, DIM_CONNECT_RATE, DIM_NET_SENT,
 					  DIM_NET_RECEIVED};
 	int r = 0;
 
-	if (c->plan->given)
-		return 0;
 	for (size_t i = 0; r == 0 && i < array_len(limits); i++) {
 		if (*spec_limit_const(c->spec, limits[i]) == SPEC_UNLIMITED)
 			continue;
@@ -91,6 +90,7 @@ void network_release(struct plan *plan)
 	strv_release(&plan->net.hosts);
 	strv_release(&plan->net.ports);
 	strv_release(&plan->net.expose);
+	strv_release(&plan->net.groups);
 }
 
 static int print_list(const char *what, const struct strv *items, struct str *out)
@@ -112,6 +112,10 @@ int network_print(const struct plan *plan, struct str *out)
 	r = str_append(out, "\nreachable\n");
 	if (r == 0)
 		r = print_list("hosts", &net->hosts, out);
+	if (r == 0)
+		r = print_list("groups", &net->groups, out);
+	if (r == 0 && net->asks)
+		r = str_append(out, "  others     those that you agree to when asked\n");
 	if (r == 0 && net->loopback && !net->ports_set)
 		r = str_append(out, "  loopback   every port of the host's\n");
 	if (r == 0 && net->ports_set)
@@ -129,6 +133,8 @@ void network_json(const struct plan *plan, struct json *json)
 	}
 	json_begin_object(json, "reachable");
 	json_add_strv(json, "hosts", &net->hosts);
+	json_add_strv(json, "groups", &net->groups);
+	json_add_bool(json, "asks", net->asks);
 	json_add_bool(json, "loopback", net->loopback);
 	if (net->loopback && !net->ports_set)
 		json_add_null(json, "ports");
