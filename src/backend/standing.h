@@ -77,11 +77,7 @@ struct standing_network {
 	uint64_t connections, sent, received; /* so far, as the commands see it */
 };
 bool standing_network(const struct standing *s, struct standing_network *ret); /* false: none */
-/* See rules_narrow() and rules_widen(); connections that are not allowed any more are reset.
- * Only where standing_network() has something to say. */
-int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err);
-int standing_widen(struct standing *s, const char *rule, struct err *err);
-pid_t standing_pid(const struct standing *s); /* of our child, below which all the rest is */
+pid_t standing_pid(const struct standing *s);       /* of our child, below which all the rest is */
 /* End everything at once, wait for that, and clean up. The ear hears nothing any more; living
  * errands are forgotten. RET, if not NULL: usage of the whole, and events such as tampering
  * that no errand was told of. NULL ok; returns NULL. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions that cannot be answered at once: the name is looked up, or the user is asked. */
+/* Questions that cannot be answered at once: the name is looked up, and all who asked get the answer. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +42,6 @@ static void pending_free(struct pending *p)
 	*at = p->next;
 	resolver->pending_len--;
 	lookup_forget(resolver->lookups, p);
-	if (p->ask)
-		p->ask->pending = NULL;
 	while (p->askers) {
 		struct asker *next = p->askers->next;
 
@@ -85,45 +83,7 @@ static void on_looked_up(void *data, const struct lookup_answer *answer)
 						 : DNS_SERVFAIL);
 }
 
-static void on_user_said(void *data, bool allow)
-{
-	struct question_ask *ask = data;
-	struct pending *p = ask->pending;
-	struct resolver *resolver;
-
-	free(ask);
-	if (!p)
-		return;
-	p->ask = NULL;
-	resolver = p->owner;
-	if (allow) {
-		lookup_start(resolver->lookups, p->name, 0, on_looked_up, p);
-		return;
-	}
-	if (resolver->said_no.len < RESOLVER_REFUSED_MAX)
-		(void)strv_add(&resolver->said_no, p->name);
-	resolver_refuse(resolver, p->name, p->program);
-	answer_all(p, DNS_NXDOMAIN);
-}
-
-static void begin(struct pending *p, bool ask)
-{
-	const struct broker_ear *ear = p->owner->ear;
-
-	if (!ask) {
-		lookup_start(p->owner->lookups, p->name, 0, on_looked_up, p);
-		return;
-	}
-	p->ask = calloc(1, sizeof(*p->ask));
-	if (!p->ask) {
-		answer_all(p, DNS_SERVFAIL);
-		return;
-	}
-	p->ask->pending = p;
-	ear->ask(ear->data, p->name, 0, p->program[0] ? p->program : NULL, on_user_said, p->ask);
-}
-
-void pending_add(struct resolver *resolver, const struct asker *asker, bool ask)
+void pending_add(struct resolver *resolver, const struct asker *asker)
 {
 	struct pending *p = find(resolver, asker->q.name);
 	struct asker *copy = resolver->waiting < RESOLVER_WAITING_MAX ? malloc(sizeof(*copy))
@@ -142,7 +102,7 @@ void pending_add(struct resolver *resolver, const struct asker *asker, bool ask)
 	p->askers = copy;
 	resolver->waiting++;
 	if (is_new)
-		begin(p, ask);
+		lookup_start(resolver->lookups, p->name, 0, on_looked_up, p);
 }
 
 void pending_free_all(struct resolver *resolver)

@@ -12,7 +12,7 @@
 #include "net/resolver.h"
 
 enum {
-	RESOLVER_NAMES_MAX = 64,    /* being looked up or asked about */
+	RESOLVER_NAMES_MAX = 64,    /* being looked up */
 	RESOLVER_WAITING_MAX = 512, /* questions about those */
 	RESOLVER_STREAMS_MAX = 16,
 	RESOLVER_STREAM_S = 5, /* without a whole question */
@@ -38,14 +38,8 @@ struct pending {
 	struct resolver *owner;
 	char name[NAME_CANONICAL_MAX];
 	char program[64];
-	struct question_ask *ask; /* the user is being asked; else it is looked up */
 	struct asker *askers;
 	struct pending *next;
-};
-
-/* Outlives the resolver, if the user's answer does. */
-struct question_ask {
-	struct pending *pending; /* NULL: nobody is interested any more */
 };
 
 struct resolver {
@@ -68,7 +62,6 @@ struct resolver {
 		uint64_t at_ns;
 	} told[RESOLVER_TOLD_MAX];
 	unsigned told_next;
-	struct strv said_no; /* names that the user was asked about */
 };
 
 /* ASKER is copied where its answer has to wait. Exactly one answer is sent. */
@@ -80,8 +73,8 @@ void resolver_answer_name(struct resolver *resolver, const struct asker *asker, 
 void resolver_refuse(struct resolver *resolver, const char *name, const char *program);
 
 /* resolver-ask.c: */
-/* Look NAME up, or ask about it first; ASKER gets its answer then. */
-void pending_add(struct resolver *resolver, const struct asker *asker, bool ask);
+/* Look its name up; ASKER gets its answer then. */
+void pending_add(struct resolver *resolver, const struct asker *asker);
 void pending_free_all(struct resolver *resolver);
 void pending_forget(struct resolver *resolver, const struct stream *stream);
 

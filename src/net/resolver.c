@@ -128,7 +128,6 @@ static bool answer_own(struct resolver *resolver, const struct asker *asker)
 void resolver_question(struct resolver *resolver, const struct asker *asker)
 {
 	const struct dns_question *q = &asker->q;
-	bool can_ask = resolver->ear && resolver->ear->ask;
 
 	if (q->version > 0) {
 		resolver_answer(resolver, asker, DNS_BADVERS, NULL, NULL);
@@ -139,8 +138,9 @@ void resolver_question(struct resolver *resolver, const struct asker *asker)
 	} else if (answer_own(resolver, asker)) {
 		return;
 	} else if (!rules_allow_name(resolver->rules, q->name, 0)) {
-		if (can_ask && !strv_has(&resolver->said_no, q->name)) {
-			pending_add(resolver, asker, true);
+		/* The user is asked when it is dialled: only then the port is known. */
+		if (resolver->ear && resolver->ear->ask) {
+			resolver_answer_name(resolver, asker, q->name);
 			return;
 		}
 		resolver_refuse(resolver, q->name, resolver->program);
@@ -149,7 +149,7 @@ void resolver_question(struct resolver *resolver, const struct asker *asker)
 		/* Whether it still exists is seen when it is dialled. */
 		resolver_answer_name(resolver, asker, q->name);
 	} else {
-		pending_add(resolver, asker, false);
+		pending_add(resolver, asker);
 	}
 }
 
@@ -248,7 +248,6 @@ struct resolver *resolver_free(struct resolver *resolver)
 		poller_remove(resolver->poller, &resolver->datagrams);
 		fd_close(resolver->datagrams.fd);
 	}
-	strv_release(&resolver->said_no);
 	free(resolver);
 	return NULL;
 }
