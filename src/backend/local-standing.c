@@ -176,6 +176,20 @@ int standing_start(struct standing *s, const struct errand *errand, struct err *
 	return r;
 }
 
+bool standing_network(const struct standing *s, struct standing_network *ret)
+{
+	struct broker_usage usage;
+
+	if (!s->network.broker)
+		return false;
+	broker_usage(s->network.broker, &usage);
+	*ret = (struct standing_network){.rules = broker_rules(s->network.broker),
+					 .connections = usage.connections,
+					 .sent = usage.sent,
+					 .received = usage.received};
+	return true;
+}
+
 int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err)
 {
 	if (!s->network.broker)
