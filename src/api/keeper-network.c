@@ -161,7 +161,7 @@ static int change_network(struct network_change *c)
 	}
 	r = check_added(c);
 	if (r == 0)
-		r = rehearse(c, &now);
+		r = rehearse(c, now.rules);
 	return r < 0 ? r : apply(c);
 }
 

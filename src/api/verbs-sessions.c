@@ -108,11 +108,12 @@ const struct verb verb_session_network = {
 	.min = 1,
 	.max = 1,
 	.summary = "show what a session may reach, and change it while it runs",
-	.details = "RULE is a host rule as in `hosts`: NAME, NAME:PORT, an address, a network; or\n"
-		   "`localhost` and `localhost:PORT` for the host's loopback. --deny takes back\n"
-		   "every rule that it covers, and resets the connections that rested on one.\n"
-		   "--allow adds a rule, within all ceilings; nobody inside can ask for that. Both\n"
-		   "may be repeated; what is denied goes first. Either all of it happens or nothing.",
+	.details =
+		"RULE is a host rule as in `hosts`: NAME, NAME:PORT, an address, a network; or\n"
+		"`localhost` and `localhost:PORT` for the host's loopback. --deny takes back\n"
+		"every rule that it covers, and resets the connections that rested on one.\n"
+		"--allow adds a rule, within all ceilings; nobody inside can ask for that. Both\n"
+		"may be repeated; what is denied goes first. Either all of it happens or nothing.",
 	.examples = "pale session network agent\n"
 		    "pale session network agent --deny '*.example.org'\n"
 		    "pale session network agent --allow db.example.org:5432",

@@ -77,7 +77,7 @@ struct standing_network {
 	uint64_t connections, sent, received; /* so far, as the commands see it */
 };
 bool standing_network(const struct standing *s, struct standing_network *ret); /* false: none */
-pid_t standing_pid(const struct standing *s);       /* of our child, below which all the rest is */
+pid_t standing_pid(const struct standing *s); /* of our child, below which all the rest is */
 /* End everything at once, wait for that, and clean up. The ear hears nothing any more; living
  * errands are forgotten. RET, if not NULL: usage of the whole, and events such as tampering
  * that no errand was told of. NULL ok; returns NULL. */

@@ -75,8 +75,9 @@ static int ask(const struct network_args *args, struct str *ret, struct err *err
 		return r;
 	c = session_cursor(&m);
 	text = m.head.kind == SESSION_FACTS ? session_take_string(&c) : NULL;
-	r = !text ? err_sys(err, -EBADMSG, "the session's answer")
-	    : str_append(ret, text) < 0 ? err_oom(err) : 0;
+	r = !text                       ? err_sys(err, -EBADMSG, "the session's answer")
+	    : str_append(ret, text) < 0 ? err_oom(err)
+					: 0;
 	session_message_release(&m, &buffer);
 	return r;
 }

@@ -154,7 +154,6 @@ struct plan_net {
 	uint64_t sent, received; /* bytes, over all connections */
 };
 
-
 struct plan {
 	enum engine engine;
 	bool confined;
