@@ -197,20 +197,6 @@ int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, st
 	return broker_narrow(s->network.broker, rule, ret_gone, err);
 }
 
-bool standing_network(const struct standing *s, struct standing_network *ret)
-{
-	struct broker_usage usage;
-
-	if (!s->network.broker)
-		return false;
-	broker_usage(s->network.broker, &usage);
-	*ret = (struct standing_network){.rules = broker_rules(s->network.broker),
-					 .connections = usage.connections,
-					 .sent = usage.sent,
-					 .received = usage.received};
-	return true;
-}
-
 int standing_widen(struct standing *s, const char *rule, struct err *err)
 {
 	if (!s->network.broker)

@@ -327,8 +327,3 @@ void broker_usage(const struct broker *b, struct broker_usage *ret)
 {
 	*ret = b->usage;
 }
-
-const struct rules *broker_rules(const struct broker *b)
-{
-	return &b->rules;
-}
