@@ -11,6 +11,7 @@
 #include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
+#include "backend/network.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -323,6 +324,11 @@ struct way {
 	struct standing **standing;
 };
 
+static void tell_refused(void *data, struct violations *found, struct violation *new)
+{
+	run_history_refused(data, found, new);
+}
+
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
@@ -334,7 +340,9 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 	if (plan->tool && plan->timeout_ms == UINT64_MAX)
 		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	return local_run(plan, &stdio, way->request->profile, &run->result, err);
+	return local_run(plan, &stdio, way->request->profile,
+			 &(struct network_ear){.refused = tell_refused, .data = run}, &run->result,
+			 err);
 }
 
 /* Time and CPU time are each command's. */

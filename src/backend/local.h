@@ -5,15 +5,16 @@
 #include <sys/types.h>
 
 struct err;
+struct network_ear;
 struct plan;
 struct profile;
 struct result;
 struct stdio;
 
 /* As engine_run(), with an observer if the plan has one: ret->violations. PROFILE: what an
- * observer of all uses fills; or NULL. */
+ * observer of all uses fills; or NULL. EAR: or NULL. */
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
-	      struct result *ret, struct err *err);
+	      const struct network_ear *ear, struct result *ret, struct err *err);
 /* As engine_try() and engine_find_bwrap(). */
 int local_try(const struct plan *plan, struct err *err);
 const char *local_find_bwrap(struct err *err);
