@@ -95,13 +95,14 @@ static int send_connected(void)
 	return done(send(fd, "secret", 6, 0), "send");
 }
 
-/* Connected to something that is its own, then somewhere else without a connect. */
+/* Connected to something that is its own, let go, and then somewhere else without a connect. */
 static int send_from_connected(void)
 {
+	struct sockaddr none = {.sa_family = AF_UNSPEC};
 	struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = datagram_socket(0);
 
-	if (fd < 0 || connect(fd, (void *)&own, sizeof(own)) < 0)
+	if (fd < 0 || connect(fd, (void *)&own, sizeof(own)) < 0 || connect(fd, &none, sizeof(none)) < 0)
 		return done(-1, fd < 0 ? "socket" : "connect");
 	return done(sendto(fd, "secret", 6, 0, (void *)&to, to_len), "sendto");
 }
