@@ -120,7 +120,7 @@ static int ask_sample(struct spec *spec, enum dim dim)
 	struct strv *list = spec_list(spec, dim);
 
 	if (limit)
-		*limit = dim == DIM_PIDS                       ? SAMPLE_COUNT
+		*limit = spec_keys[dim].type == KEY_UINT       ? SAMPLE_COUNT
 			 : spec_keys[dim].type == KEY_DURATION ? SAMPLE_MS
 							       : SAMPLE_SIZE;
 	if (dim == DIM_EPHEMERAL || ((dim == DIM_TMPFS || stand_in(dim) == DIM_FILESYSTEM) &&

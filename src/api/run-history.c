@@ -137,6 +137,7 @@ static void fill_result(const struct run *run, const struct err *failed, struct 
 	record->signal = result->signal;
 	record->limit = copy(result->limit);
 	record->duration_ms = result->duration_ms;
+	record->net_limit = copy(result->net_limit);
 	record->usage = result->usage;
 }
 

@@ -496,6 +496,9 @@ static void result_json(const struct result *result, struct json *json)
 	usage_number(json, "cpu_ms", result->usage.cpu_ms);
 	usage_number(json, "pids_peak", result->usage.pids_peak);
 	usage_number(json, "written", result->usage.written);
+	usage_number(json, "connections", result->usage.connections);
+	usage_number(json, "net_sent", result->usage.net_sent);
+	usage_number(json, "net_received", result->usage.net_received);
 	usage_number(json, "output_dropped", result->output_dropped);
 	json_end_object(json);
 }

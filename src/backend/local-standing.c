@@ -116,7 +116,7 @@ int standing_open(struct plan *plan, struct loop *loop, const struct standing_ea
 	s->plan = plan;
 	s->ear = ear;
 	s->observed = step_observed(plan->ops, plan->ops_len);
-	r = stand_open(plan, loop, &own, &s->stand, err);
+	r = stand_open(plan, loop, &own, NULL, &s->stand, err);
 	if (r < 0) {
 		free(s);
 		return r;

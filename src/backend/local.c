@@ -26,9 +26,9 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct profile
 	int r;
 
 	if (!step_observed(plan->ops, plan->ops_len))
-		return engine_run(plan, stdio, NULL, ret, err);
+		return engine_run(plan, stdio, NULL, NULL, ret, err);
 	observer_init(&observer, plan, &ret->violations, profile);
-	r = engine_run(plan, stdio, &watcher, ret, err);
+	r = engine_run(plan, stdio, &watcher, NULL, ret, err);
 	observer_finish(&observer);
 	return r;
 }

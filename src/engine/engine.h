@@ -34,8 +34,10 @@ struct gateway {
 	 * comes later; it never waits. */
 	int (*open)(void *data, struct loop *loop, int (*more)(void *more_data), void *more_data,
 		    struct err *err);
-	/* Unbound stream sockets of the sandbox's network, and with the first batch all others
-	 * that net_make_sockets() makes. The callee's from here on. */
+	/* Unbound stream sockets of the sandbox's network, the callee's from here on; with the
+	 * first batch also one for IPv4 datagrams and raw ones for ICMP and, where the kernel has
+	 * IPv6, ICMPv6: SO_DOMAIN, SO_TYPE and SO_PROTOCOL tell which is which. A later batch
+	 * may be smaller than others, and empty when there are none to be had. */
 	void (*take)(void *data, const int *fds, size_t len);
 	/* Nobody is left inside, or nobody came up: leave the loop. After open() only. */
 	void (*close)(void *data);
@@ -43,10 +45,10 @@ struct gateway {
 };
 
 /* Execute PLAN; our own 0, 1 and 2 must be open as well as those of STDIO. WATCHER: not NULL
- * for a plan that observes. ERR is not NULL. 0: the command was executed and *ret is filled.
- * Else nothing was executed and err says why. */
+ * for a plan that observes. GATEWAY: not NULL for one that is brokered. ERR is not NULL. 0: the
+ * command was executed and *ret is filled. Else nothing was executed and err says why. */
 int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
-	       struct result *ret, struct err *err);
+	       const struct gateway *gateway, struct result *ret, struct err *err);
 
 /* Would it get as far as that? Makes the namespaces of a native PLAN in a child
  * that does nothing in them; looks for bubblewrap and tries it for one of bwrap's.

@@ -16,9 +16,10 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/quick.h"
-#include "base/str.h"
+#include "engine/counters.h"
 #include "engine/living.h"
 #include "engine/outbox.h"
+#include "engine/outlet.h"
 #include "engine/parked.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
@@ -38,9 +39,8 @@ struct stand {
 	struct outbox outbox;
 	struct parked parked;
 	struct loop_timer hangup; /* those inside had their time */
-	int oom_event;            /* memory ran out; -1: not told */
-	uint64_t oom_ns, ooms, forks_refused;
-	const char *reached; /* by all together: a dimension, or NULL */
+	struct counters counters;
+	struct outlet outlet;
 	struct events fresh; /* of the guard, that nobody was told of */
 	struct events kept;  /* … because nobody lived */
 	uint64_t started_ns;
@@ -69,6 +69,13 @@ static void send_order(struct stand *s, enum warden_order_kind kind, uint32_t id
 
 	/* Whoever is gone needs no orders. */
 	(void)send_parts(s, &part, 1, NULL, 0);
+}
+
+static int send_for_sockets(void *data)
+{
+	struct warden_order order = {.kind = WARDEN_MORE_SOCKETS};
+
+	return send_parts(data, &(struct iovec){&order, sizeof(order)}, 1, NULL, 0);
 }
 
 static void signal_kin(void *data, uint32_t id, int sig)
@@ -121,27 +128,6 @@ static void on_news(void *data)
 
 /* -- The end of one ------------------------------------------------------- */
 
-/* What the kernel counted for all of them while this one failed. */
-static void judge_by_counters(struct stand *s, const struct living *l, struct result *result)
-{
-	const struct cgroup *cgroup = &s->sandbox.limiter.cgroup;
-	uint64_t ooms, refused;
-
-	if (result->outcome != OUTCOME_FAILED && result->outcome != OUTCOME_SIGNALED)
-		return;
-	ooms = cgroup_ooms(cgroup);
-	refused = cgroup_forks_refused(cgroup);
-	if (s->reached || (ooms > s->ooms && (s->oom_event < 0 || s->oom_ns >= l->started_ns))) {
-		result->limit = s->reached ? s->reached : "memory";
-		result->outcome = str_eq(result->limit, "memory") ? OUTCOME_OOM : OUTCOME_LIMIT;
-	} else if (refused > s->forks_refused) {
-		result->limit = "pids";
-		result->outcome = OUTCOME_LIMIT;
-	}
-	s->ooms = ooms;
-	s->forks_refused = refused;
-}
-
 static void stop_listening(struct stand *s, struct living *l)
 {
 	if (l->listens)
@@ -182,7 +168,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 		if (l->listens)
 			(void)l->watcher.serve(l->watcher.data);
 		living_judge(l, report, &result);
-		judge_by_counters(s, l, &result);
+		counters_judge(&s->counters, l->started_ns, &result);
 	}
 	hand_out_events(s);
 	result.events = l->events;
@@ -262,6 +248,7 @@ static void take_report(struct stand *s, const struct warden_report *report, int
 		break;
 	case WARDEN_QUIET:
 	case WARDEN_MOUNTED:
+	case WARDEN_SOCKETS:
 		break;
 	}
 	fd_close(fd);
@@ -272,12 +259,14 @@ static bool take_next(struct stand *s)
 {
 	struct warden_report report;
 	pid_t sender;
-	int fd = -1, r = warden_receive_now(s->sandbox.channel, &report, &fd, &sender);
+	int fds[WARDEN_FDS_MAX];
+	size_t n = 0;
+	int r = warden_receive_now(s->sandbox.channel, &report, fds, &n, &sender);
 
-	if (r == 0)
-		take_report(s, &report, fd, sender);
-	else if (r == -EBADMSG)
-		fd_close(fd);
+	if (r == 0 && report.kind == WARDEN_SOCKETS)
+		(void)outlet_take(&s->outlet, &s->sandbox, &report, fds, n, &(struct err){0});
+	else if (r == 0)
+		take_report(s, &report, n > 0 ? fds[0] : -1, sender);
 	/* Without a descriptor to spare a listener is lost, and its calls hang. */
 	if (r == -EBADMSG || r == -EMFILE || r == -ENFILE)
 		kill_sandbox(s);
@@ -321,18 +310,8 @@ static void on_limit(void *data, bool at_once)
 	struct stand *s = data;
 
 	(void)at_once;
-	s->reached = s->sandbox.limiter.reached;
+	s->counters.reached = s->sandbox.limiter.reached;
 	kill_sandbox(s);
-}
-
-static void on_oom(void *data, short revents)
-{
-	struct stand *s = data;
-	uint64_t times;
-
-	(void)revents;
-	if (read(s->oom_event, &times, sizeof(times)) == (ssize_t)sizeof(times))
-		s->oom_ns = clock_mono_ns();
 }
 
 static void unwatch(struct stand *s)
@@ -343,8 +322,7 @@ static void unwatch(struct stand *s)
 	loop_remove(s->loop, s->sandbox.channel);
 	loop_remove(s->loop, s->sandbox.pidfd);
 	loop_remove_timer(s->loop, &s->hangup);
-	if (s->oom_event >= 0)
-		loop_remove(s->loop, s->oom_event);
+	counters_unwatch(&s->counters);
 	guard_unwatch(&s->sandbox.guard);
 	limiter_unwatch(&s->sandbox.limiter);
 }
@@ -353,6 +331,7 @@ static void unwatch(struct stand *s)
 static void settle(struct stand *s)
 {
 	s->gone = true;
+	outlet_close(&s->outlet);
 	sandbox_collect(&s->sandbox, &s->usage);
 	sandbox_settle(&s->sandbox);
 }
@@ -388,12 +367,11 @@ static int watch(struct stand *s, struct err *err)
 	parked_make_room();
 	be_quick();
 	s->hangup = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_hangup, .data = s};
-	s->oom_event = cgroup_watch_oom(&b->limiter.cgroup);
 	r = loop_add(s->loop, b->channel, POLLIN, on_channel, s);
 	if (r == 0)
 		r = loop_add(s->loop, b->pidfd, POLLIN, on_end, s);
-	if (r == 0 && s->oom_event >= 0)
-		r = loop_add(s->loop, s->oom_event, POLLIN, on_oom, s);
+	if (r == 0)
+		r = counters_watch(&s->counters, s->loop);
 	if (r < 0)
 		return err_oom(err);
 	loop_add_timer(s->loop, &s->hangup);
@@ -408,11 +386,15 @@ static int watch(struct stand *s, struct err *err)
 static int await_warden(struct stand *s, struct err *err)
 {
 	struct warden_report report;
-	int r;
+	int fds[WARDEN_FDS_MAX], r;
+	size_t n;
 
-	do
-		r = warden_receive_report(s->sandbox.channel, &report);
-	while (r == -EINTR);
+	do {
+		n = array_len(fds);
+		r = warden_receive_fds(s->sandbox.channel, &report, fds, &n);
+		if (r == 0 && report.kind == WARDEN_SOCKETS)
+			r = outlet_take(&s->outlet, &s->sandbox, &report, fds, n, err);
+	} while (r == -EINTR || (r == 0 && report.kind == WARDEN_SOCKETS));
 	if (r == 0 && report.kind == WARDEN_STARTING)
 		return 0;
 	if (r == 0 && report.kind == WARDEN_FAILED)
@@ -445,7 +427,7 @@ static int raise_walls(struct stand *s, struct err *err)
 }
 
 int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ear *ear,
-	       struct stand **ret, struct err *err)
+	       const struct gateway *gateway, struct stand **ret, struct err *err)
 {
 	struct stand *s;
 	int r;
@@ -457,12 +439,14 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 		return err_oom(err);
 	s->loop = loop;
 	s->ear = *ear;
-	s->oom_event = -1;
 	s->started_ns = clock_mono_ns();
 	sandbox_init(&s->sandbox, plan, true);
+	counters_init(&s->counters, &s->sandbox.limiter.cgroup);
 	parked_init(&s->parked, loop);
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
-	r = raise_walls(s, err);
+	r = outlet_open(&s->outlet, plan, gateway, loop, send_for_sockets, s, err);
+	if (r == 0)
+		r = raise_walls(s, err);
 	if (r == 0)
 		r = watch(s, err);
 	if (r == 0) {
@@ -472,12 +456,13 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 	sandbox_kill_warden(&s->sandbox);
 	if (s->sandbox.warden > 0)
 		sandbox_collect(&s->sandbox, &s->usage);
+	outlet_close(&s->outlet);
 	sandbox_settle(&s->sandbox);
 	r = sandbox_explain(&s->sandbox, r > 0 ? 0 : r, err);
 	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	events_release(&s->fresh);
-	fd_close(s->oom_event);
+	counters_release(&s->counters);
 	free(s);
 	return r;
 }
@@ -517,7 +502,7 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 	events_release(&s->kept);
 	events_release(&s->fresh);
 	outbox_release(&s->outbox);
-	fd_close(s->oom_event);
+	counters_release(&s->counters);
 	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	free(s);

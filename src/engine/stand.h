@@ -30,8 +30,9 @@ struct stand_ear {
 	void *data;
 };
 
+/* GATEWAY: of all errands together; not NULL for a plan that is brokered. It outlives the sandbox. */
 int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ear *ear,
-	       struct stand **ret, struct err *err);
+	       const struct gateway *gateway, struct stand **ret, struct err *err);
 /* WATCHER: of this errand; not NULL for a plan that observes. */
 int stand_start(struct stand *stand, const struct errand *errand, const struct watcher *watcher,
 		void *own, struct err *err);

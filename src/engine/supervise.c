@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/quick.h"
 #include "engine/engine.h"
+#include "engine/outlet.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
@@ -39,6 +40,7 @@ struct supervisor {
 	int signals;
 	const struct watcher *watcher; /* NULL: nobody looks */
 	int listener;                  /* -1: not yet, or none */
+	struct outlet outlet;
 	uint64_t started_ns;
 	bool asked_to_end, timed_out;
 	bool ended;       /* the warden has, and with it everything inside */
@@ -79,7 +81,7 @@ static void note_report(struct supervisor *s, const struct warden_report *report
 
 static bool reads_reports(const struct supervisor *s)
 {
-	return s->streams.terminal.like.mask || s->watcher;
+	return s->streams.terminal.like.mask || s->watcher || s->outlet.gateway;
 }
 
 static bool has_started(struct supervisor *s)
@@ -159,31 +161,59 @@ static void take_listener(struct supervisor *s, int listener)
 	loop_add(&s->loop, listener, POLLIN, on_listener, s);
 }
 
-/* Only where the command has a terminal or is observed; else reports can wait until the
- * end. */
+/* Asked for by the gateway. */
+static int send_for_sockets(void *data)
+{
+	struct supervisor *s = data;
+
+	return warden_send_order(s->channel, WARDEN_MORE_SOCKETS, 0);
+}
+
+/* Without the sockets that it needs nothing starts: it waits for an answer. */
+static void take_sockets(struct supervisor *s, const struct warden_report *report, const int *fds,
+			 size_t n)
+{
+	if (outlet_take(&s->outlet, &s->sandbox, report, fds, n, s->err) == 0)
+		return;
+	s->failed = true;
+	kill_run(s);
+}
+
+static void take_news(struct supervisor *s, const struct warden_report *report, const int *fds,
+		      size_t n)
+{
+	note_report(s, report);
+	if (report->kind == WARDEN_TERMINAL)
+		streams_attach(&s->streams, n > 0 ? fds[0] : -1);
+	else if (report->kind == WARDEN_STOPPED)
+		stop_like_the_command(s);
+	else if (report->kind == WARDEN_LISTENER)
+		take_listener(s, n > 0 ? fds[0] : -1);
+	else if (report->kind == WARDEN_SOCKETS)
+		take_sockets(s, report, fds, n);
+}
+
+/* Only where the command has a terminal, is observed or reaches out; else reports can wait
+ * until the end. */
 static void on_report(void *data, short revents)
 {
 	struct supervisor *s = data;
 	struct warden_report report;
-	int fd = -1, r = warden_receive_terminal(s->channel, &report, &fd);
+	int fds[WARDEN_FDS_MAX];
+	size_t n = array_len(fds);
+	int r = warden_receive_fds(s->channel, &report, fds, &n);
 
 	(void)revents;
 	if (r == -EINTR)
 		return;
 	if (r < 0) {
 		loop_remove(&s->loop, s->channel);
-		if (s->watcher && !s->starting && r != -EPIPE)
-			take_listener(s, -1);
+		if ((s->watcher || s->outlet.gateway) && !s->starting && r != -EPIPE)
+			kill_run(s);
 		return;
 	}
-	note_report(s, &report);
-	if (report.kind == WARDEN_TERMINAL)
-		streams_attach(&s->streams, fd);
-	else if (report.kind == WARDEN_STOPPED)
-		stop_like_the_command(s);
-	else if (report.kind == WARDEN_LISTENER)
-		take_listener(s, fd);
-	if (s->starting && !s->streams.terminal.like.mask)
+	take_news(s, &report, fds, n);
+	if (s->starting && !s->streams.terminal.like.mask && !s->outlet.gateway)
 		loop_remove(&s->loop, s->channel);
 }
 
@@ -340,13 +370,15 @@ static void judge(const struct supervisor *s, struct result *ret)
 }
 
 /* All that a run needs and that fails without harm: nothing was started yet. */
-static int open_parts(struct supervisor *s, const struct stdio *stdio, struct result *ret,
-		      struct err *err)
+static int open_parts(struct supervisor *s, const struct stdio *stdio,
+		      const struct gateway *gateway, struct result *ret, struct err *err)
 {
 	int r = streams_init(&s->streams, s->plan, stdio, err);
 
 	if (r == 0)
 		r = catch_signals(s, err);
+	if (r == 0)
+		r = outlet_open(&s->outlet, s->plan, gateway, &s->loop, send_for_sockets, s, err);
 	return r < 0 ? r
 		     : sandbox_prepare(&s->sandbox, &s->streams.inner, end_all, s, &ret->events,
 				       err);
@@ -369,6 +401,7 @@ static void settle(struct supervisor *s, struct result *ret)
 {
 	bool was_there = s->sandbox.warden > 0;
 
+	outlet_close(&s->outlet);
 	if (was_there) {
 		sandbox_collect(&s->sandbox, &ret->usage);
 		ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
@@ -382,7 +415,7 @@ static void settle(struct supervisor *s, struct result *ret)
 }
 
 int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
-	       struct result *ret, struct err *err)
+	       const struct gateway *gateway, struct result *ret, struct err *err)
 {
 	struct supervisor s = {.plan = plan,
 			       .channel = -1,
@@ -397,7 +430,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, const struct 
 	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
 		return scope_enter(err);
 	sandbox_init(&s.sandbox, plan, false);
-	r = open_parts(&s, stdio, ret, err);
+	r = open_parts(&s, stdio, gateway, ret, err);
 	if (r == 0)
 		r = raise_walls(&s, err);
 	if (r == 0)

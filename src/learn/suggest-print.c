@@ -18,7 +18,8 @@ static const enum dim order[DIM_COUNT_] = {
 	DIM_PORTS,      DIM_EXPOSE,         DIM_SOCKETS,        DIM_PROCESSES,
 	DIM_ENV,        DIM_ENV_PASS,       DIM_MEMORY,         DIM_CPU,
 	DIM_TIMEOUT,    DIM_TMPFS,          DIM_PIDS,           DIM_DISK,
-	DIM_MAX_OUTPUT, DIM_NESTED,
+	DIM_MAX_OUTPUT, DIM_NESTED,         DIM_CONNECTIONS,    DIM_CONNECT_RATE,
+	DIM_NET_SENT,   DIM_NET_RECEIVED,
 };
 
 /* As a person would write it: relative in the workspace, "~" in the home. */

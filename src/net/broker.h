@@ -47,9 +47,11 @@ struct broker_ear {
 	/* Something was reached, for profiles: NAME may be NULL. */
 	void (*reached)(void *data, const char *name, const struct endpoint *to,
 			const char *program);
-	/* About a name that no rule knows: ANSWER(answer_data, allow) is called once, later or
-	 * at once. NULL: nobody can be asked. */
-	void (*ask)(void *data, const char *name, const char *program,
+	/* About NAME at PORT, which no rule allows: ANSWER(answer_data, allow) is called once,
+	 * later or at once. It is asked when a connection is wanted, for that is when the port is
+	 * known: until then the resolver gives a name an address that stands for it, and looks up
+	 * nothing. NULL: nobody can be asked. */
+	void (*ask)(void *data, const char *name, uint16_t port, const char *program,
 		    void (*answer)(void *answer_data, bool allow), void *answer_data);
 	void *data;
 };

@@ -110,6 +110,9 @@ static unsigned seccomp_flags(const struct compiler *c)
 
 	if (c->plan->engine == ENGINE_LANDLOCK)
 		return flags | OP_BARE | (spec->network == NETWORK_NONE ? OP_OFFLINE : 0);
+	/* A broker cannot do without being told, whether somebody wants to know or not. */
+	if (c->plan->net.brokered)
+		flags |= OP_OBSERVE | OP_BROKERED;
 	return flags | (spec->processes == PROCESSES_VISIBLE ? OP_VISIBLE : 0) |
 	       (spec->nested ? OP_NESTED : 0);
 }

@@ -283,6 +283,8 @@ int judge(struct compiler *c, struct err *err)
 		r = bare ? judge_landlock(c) : judge_boundary(c);
 	if (r == 0 && !c->plan->given)
 		r = limits_compile(c);
+	if (r == 0)
+		r = network_compile(c);
 	if (c->spec->max_output != SPEC_UNLIMITED)
 		plan_verdict(c->plan, dim_name(DIM_MAX_OUTPUT), ENFORCED, "pump of the supervisor");
 	if (r < 0)

@@ -203,6 +203,7 @@ struct plan *plan_free(struct plan *plan)
 	free(plan->note);
 	free(plan->stage);
 	cgroup_site_release(&plan->limits.site);
+	plan_net_release(&plan->net);
 	free(plan);
 	return NULL;
 }

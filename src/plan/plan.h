@@ -78,6 +78,7 @@ enum {
 	OP_OBSERVE = 1 << 14,  /* seccomp: the supervisor is told of attempts and refusals */
 	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
 	OP_SHARED = 1 << 16,   /* seccomp: several commands live here (plan_share) */
+	OP_BROKERED = 1 << 17, /* seccomp: … and of what is sent to an address */
 };
 
 struct op {
@@ -151,6 +152,8 @@ struct plan_net {
 	uint64_t rate;           /* new ones in a second */
 	uint64_t sent, received; /* bytes, over all connections */
 };
+
+void plan_net_release(struct plan_net *net);
 
 struct plan {
 	enum engine engine;

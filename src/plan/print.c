@@ -40,6 +40,7 @@ static const struct {
 	{OP_LOOSE, "if-there"},
 	{OP_OBSERVE, "observe"},
 	{OP_PROFILE, "profile"},
+	{OP_BROKERED, "broker"},
 	{OP_SHARED, "shared"},
 };
 

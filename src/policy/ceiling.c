@@ -65,6 +65,7 @@ static int ceiling_spec(const struct draft *draft, enum layer layer, struct spec
 	int r;
 
 	ceiling.out = &out;
+	ceiling.groups_top = layer;
 	ceiling.own = 0;
 	ceiling.chain = (struct strv){0};
 	r = start_at_top(&ceiling, err);

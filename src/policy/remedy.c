@@ -390,12 +390,17 @@ static int find_call(const struct attempt *a)
 static int find_limit(const struct attempt *a, enum dim dim)
 {
 	const struct key *key = &spec_keys[dim];
-	uint64_t limit = *spec_limit_const(a->spec, dim), more = limit * 2;
+	uint64_t limit = *spec_limit_const(a->spec, dim), more;
 	char text[SIZE_TEXT_MAX];
 	_cleanup_(freep) char *value = NULL, *opens = NULL;
 
+	if (limit == SPEC_UNLIMITED && dim == DIM_CONNECTIONS)
+		limit = SPEC_CONNECTIONS;
+	if (limit == SPEC_UNLIMITED && dim == DIM_CONNECT_RATE)
+		limit = SPEC_CONNECT_RATE;
 	if (limit == SPEC_UNLIMITED)
 		return never(a, "the policy does not limit it");
+	more = limit * 2;
 	if (limit >= key->max / 2)
 		return never(a, "the limit cannot be higher");
 	if (key->type == KEY_UINT)

@@ -40,7 +40,8 @@ static int apply_env_pass(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* An option that only makes sense with a looser level brings the level along. */
+/* An option that only makes sense with a looser level brings the level along, but no more of it
+ * than it names: --host alone does not open the host's loopback. */
 static int imply(struct draft *draft, enum dim option, enum network level, struct err *err)
 {
 	struct spec *spec = &draft->out->spec;
@@ -54,6 +55,10 @@ static int imply(struct draft *draft, enum dim option, enum network level, struc
 			origin_text(&draft->out->origins[DIM_NETWORK], buf, sizeof(buf)),
 			spec_keys[DIM_NETWORK].choices[spec->network]);
 		return err_hint(err, -EINVAL, "leave one of the two out");
+	}
+	if (spec->network == NETWORK_NONE && !spec->ports_set) {
+		spec->ports_set = true;
+		draft->out->origins[DIM_PORTS] = (struct origin){.file = spec_keys[option].flag};
 	}
 	spec->network = level;
 	draft_mark(draft, DIM_NETWORK, (struct origin){.file = spec_keys[option].flag});
@@ -88,11 +93,27 @@ static int apply_ask_item(struct draft *draft, const struct ask_item *item, stru
 	return 0;
 }
 
+/* Ports that a file lists for a sandbox without network mean nothing there. They do not begin to
+ * when the command line opens it, for nobody was asked to trust them. */
+static void forget_idle_ports(struct draft *draft, const struct ask *ask)
+{
+	struct spec *spec = &draft->out->spec;
+
+	for (size_t i = 0; i < ask->len; i++)
+		if (spec->network == NETWORK_NONE &&
+		    (ask->items[i].dim == DIM_PORTS || ask->items[i].dim == DIM_HOSTS)) {
+			strv_release(&spec->ports);
+			spec->ports_set = false;
+			return;
+		}
+}
+
 static int apply_ask(struct draft *draft, const struct ask *ask, struct err *err)
 {
 	dim_set seen = 0;
 	int r = 0;
 
+	forget_idle_ports(draft, ask);
 	for (size_t i = 0; i < ask->len && r == 0; i++) {
 		r = apply_ask_item(draft, &ask->items[i], err);
 		seen |= DIM_BIT(ask->items[i].dim);
@@ -416,6 +437,7 @@ void resolved_release(struct resolved *resolved)
 {
 	spec_release(&resolved->spec);
 	free(resolved->sandbox);
+	strv_release(&resolved->groups);
 	strv_release(&resolved->env_set);
 	*resolved = (struct resolved){0};
 }

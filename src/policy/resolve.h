@@ -49,6 +49,7 @@ struct resolved {
 	struct origin origins[DIM_COUNT_]; /* who asked for each dimension */
 	dim_set written;                   /* dimensions that somebody wrote */
 	char *sandbox;                     /* "build", "custom", "workspace" … for lists */
+	struct strv groups;                /* "@NAME (FILE:LINE)": what hosts were written as */
 	struct strv env_set;               /* NAME=VALUE */
 	dim_set allow_degraded;
 	const char *mode, *engine, *backend;

@@ -25,6 +25,7 @@
 #include "warden/launch.h"
 #include "warden/parcel.h"
 #include "warden/protocol.h"
+#include "warden/sockets.h"
 #include "warden/warden.h"
 
 enum {
@@ -255,6 +256,8 @@ static void obey(struct warden *w, const struct warden_order *order)
 		return;
 	if (order->kind == WARDEN_SIGNAL_ALL)
 		warden_signal_all(w, order->value);
+	if (order->kind == WARDEN_MORE_SOCKETS && sockets_send_more(w->job->channel) < 0)
+		warden_orphaned(w);
 	if (!e)
 		return; /* it ended meanwhile */
 	if (order->kind == WARDEN_SIGNAL && !e->over)

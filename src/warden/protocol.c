@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/fd.h"
+
 #define HEAD_SIZE offsetof(struct warden_report, err)
 
 int warden_send_report(int channel, const struct warden_report *report)
@@ -30,13 +32,13 @@ union some_fds {
 int warden_send_fds(int channel, enum warden_report_kind kind, uint32_t id, const int *fds,
 		    size_t n)
 {
-	struct warden_report report = {.kind = kind, .id = id};
+	struct warden_report report = {.kind = kind, .id = id, .status = (int)n};
 	struct iovec iov = {.iov_base = &report, .iov_len = HEAD_SIZE};
 	union some_fds control = {0};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = CMSG_SPACE(sizeof(int) * n)};
+			     .msg_control = n > 0 ? &control : NULL,
+			     .msg_controllen = n > 0 ? CMSG_SPACE(sizeof(int) * n) : 0};
 
 	control.head.cmsg_level = SOL_SOCKET;
 	control.head.cmsg_type = SCM_RIGHTS;
@@ -54,10 +56,22 @@ static int check_report(const struct warden_report *report, ssize_t n)
 {
 	if (n == 0)
 		return -EPIPE;
-	if (report->kind > WARDEN_QUIET ||
+	if (report->kind > WARDEN_SOCKETS ||
 	    (size_t)n != (report->kind == WARDEN_FAILED ? sizeof(*report) : HEAD_SIZE))
 		return -EBADMSG;
 	return 0;
+}
+
+/* What a broken report brought is nobody's, nor what is more than its kind has. */
+static int check_fds(const struct warden_report *report, ssize_t n, int *fds, size_t *n_fds)
+{
+	bool has_many = report->kind == WARDEN_MOUNTED || report->kind == WARDEN_SOCKETS;
+	int r = check_report(report, n);
+	size_t kept = r < 0 ? 0 : has_many ? *n_fds : 1;
+
+	while (*n_fds > kept)
+		fd_close(fds[--*n_fds]);
+	return r;
 }
 
 int warden_receive_report(int channel, struct warden_report *ret)
@@ -70,6 +84,16 @@ int warden_receive_report(int channel, struct warden_report *ret)
 	return n < 0 ? -errno : check_report(ret, n);
 }
 
+static ssize_t receive(int channel, struct msghdr *msg, int flags)
+{
+	ssize_t n = recvmsg(channel, msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | flags);
+
+	/* Said once when the warden left orders unread; its reports come after. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(channel, msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | flags);
+	return n < 0 ? -errno : n;
+}
+
 int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, size_t *n_fds)
 {
 	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
@@ -80,19 +104,17 @@ int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, siz
 			     /* Not CMSG_SPACE: that may have room for one more. */
 			     .msg_controllen = CMSG_LEN(sizeof(int) * *n_fds)};
 	struct cmsghdr *cmsg;
-	ssize_t n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC);
+	ssize_t n = receive(channel, &msg, 0);
 
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC);
-	if (n < 0)
-		return -errno;
 	*n_fds = 0;
+	if (n < 0)
+		return (int)n;
 	cmsg = CMSG_FIRSTHDR(&msg);
 	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
 		*n_fds = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(ret_fds, CMSG_DATA(cmsg), sizeof(int) * *n_fds);
 	}
-	return check_report(ret, n);
+	return check_fds(ret, n, ret_fds, n_fds);
 }
 
 int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd)
@@ -110,36 +132,38 @@ int warden_expect_senders(int channel)
 	return setsockopt(channel, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ? -errno : 0;
 }
 
-int warden_receive_now(int channel, struct warden_report *ret, int *ret_fd, pid_t *ret_sender)
+int warden_receive_now(int channel, struct warden_report *ret, int ret_fds[WARDEN_FDS_MAX],
+		       size_t *ret_n, pid_t *ret_sender)
 {
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
+		/* Credentials come first: no room is left for one more descriptor. */
+		char bytes[CMSG_SPACE(sizeof(struct ucred)) +
+			   CMSG_LEN(sizeof(int) * WARDEN_FDS_MAX)];
 	} control;
 	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = sizeof(control)};
-	ssize_t n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+			     .msg_controllen = sizeof(control.bytes)};
+	ssize_t n = receive(channel, &msg, MSG_DONTWAIT);
 
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	if (n < 0)
-		return -errno;
-	*ret_fd = -1;
+		return (int)n;
+	*ret_n = 0;
 	*ret_sender = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
 		struct ucred cred;
 
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-			memcpy(ret_fd, CMSG_DATA(c), sizeof(*ret_fd));
+			*ret_n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(ret_fds, CMSG_DATA(c), sizeof(int) * *ret_n);
 		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
 			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
 			*ret_sender = cred.pid;
 		}
 	}
-	return check_report(ret, n);
+	return check_fds(ret, n, ret_fds, ret_n);
 }
 
 int warden_send_order(int channel, enum warden_order_kind kind, int value)

@@ -8,7 +8,9 @@
  * once: TERMINAL comes first, and STOPPED whenever the command was stopped. It
  * sends orders at any time. An observed command's own process says LISTENER, just before
  * its program, in place of STARTING: its calls wait for answers. A staged run reports MOUNTED before all else, and is answered
- * by one byte. When its end is closed, the warden ends the run.
+ * by one byte. A sandbox whose network is brokered sends SOCKETS as part of its set-up, answered
+ * by one byte as well (sockets.h), and again for every order MORE_SOCKETS. When its end is
+ * closed, the warden ends the run.
  *
  * A standing warden reports STARTING without an id when it takes errands (errand.h). From
  * then on each report is about the errand whose id it bears: its own process says STARTING
@@ -32,6 +34,7 @@ enum warden_report_kind {
 	WARDEN_LISTENER, /* as WARDEN_STARTING; the listener of its filter comes along */
 	WARDEN_HEARD,    /* an order to kill an errand: it is being carried out */
 	WARDEN_QUIET,    /* no errand is there, and nobody whom one left behind */
+	WARDEN_SOCKETS,  /* of the sandbox's network; `status`: how many come along */
 };
 
 struct warden_report {
@@ -49,6 +52,7 @@ enum warden_order_kind {
 	WARDEN_SIGNAL_ALL, /* `value` to every process of the run */
 	WARDEN_SIGNAL_KIN, /* `value` to all that belongs to an errand, which is to end */
 	WARDEN_ERRAND,     /* the beginning of a struct errand_order */
+	WARDEN_MORE_SOCKETS,
 };
 
 struct warden_order {
@@ -66,15 +70,17 @@ enum { WARDEN_FDS_MAX = 64 };
 /* A report with copies of N descriptors. */
 int warden_send_fds(int channel, enum warden_report_kind kind, uint32_t id, const int *fds,
 		    size_t n);
-/* As warden_receive_report(); what came along, at most *n_fds, is the caller's. */
+/* As warden_receive_report(); what came along, at most *n_fds, is the caller's. More than one
+ * comes with MOUNTED and SOCKETS only. */
 int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, size_t *n_fds);
 /* Send WARDEN_TERMINAL and with it a copy of FD. */
 int warden_send_terminal(int channel, uint32_t id, int fd);
 /* As warden_receive_report(); *ret_fd is what came along, the caller's, or -1. */
 int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd);
-/* The same without waiting, -EAGAIN, and who sent it, as seen here: takes
+/* As warden_receive_fds() without waiting, -EAGAIN, and who sent it, as seen here: takes
  * warden_expect_senders(). */
-int warden_receive_now(int channel, struct warden_report *ret, int *ret_fd, pid_t *ret_sender);
+int warden_receive_now(int channel, struct warden_report *ret, int ret_fds[WARDEN_FDS_MAX],
+		       size_t *ret_n, pid_t *ret_sender);
 int warden_expect_senders(int channel);
 int warden_send_order(int channel, enum warden_order_kind kind, int value);
 int warden_receive_order(int channel, struct warden_order *ret);

@@ -24,6 +24,13 @@ unsigned step_seccomp(const struct op *op)
 	       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0);
 }
 
+enum seccomp_audience step_audience(const struct op *op)
+{
+	if (op->flags & OP_PROFILE)
+		return SECCOMP_PROFILED;
+	return op->flags & OP_BROKERED ? SECCOMP_BROKERED : SECCOMP_OBSERVED;
+}
+
 const struct op *step_observed(const struct op *ops, size_t len)
 {
 	for (size_t i = 0; i < len; i++)

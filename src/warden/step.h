@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "confine/confine.h"
 #include "plan/plan.h"
 
 struct err;
@@ -16,3 +17,4 @@ int step_apply(const struct op *op, const struct landlock *landlock, struct err 
  * NULL. */
 const struct op *step_observed(const struct op *ops, size_t len);
 unsigned step_seccomp(const struct op *op); /* its SECCOMP_... */
+enum seccomp_audience step_audience(const struct op *op);

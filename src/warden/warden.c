@@ -23,6 +23,7 @@
 #include "warden/launch.h"
 #include "warden/protocol.h"
 #include "warden/scratch.h"
+#include "warden/sockets.h"
 #include "warden/step.h"
 #include "warden/tree.h"
 
@@ -114,8 +115,10 @@ static void obey(struct warden *w)
 		w->hushed = order.value == SIGSTOP;
 	if (order.kind == WARDEN_SIGNAL_ALL)
 		warden_signal_all(w, order.value);
-	else
+	else if (order.kind == WARDEN_SIGNAL)
 		(void)kill(-w->command, order.value);
+	else if (order.kind == WARDEN_MORE_SOCKETS && sockets_send_more(w->job->channel) < 0)
+		warden_orphaned(w);
 }
 
 _Noreturn static void fail(const struct warden_job *job, const struct err *err)
