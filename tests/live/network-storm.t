@@ -121,7 +121,7 @@ def neighbour(p):
 
 def under(p, name, line, options=LOCAL, wanted=1, memory=64 << 10):
     tool = net_tool(p, 'net-storm')
-    proc = p.start_pale('--no-observe', *options, '--', 'sh', '-c', f'exec {tool} {line}', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    proc = p.start_pale(*options, '--', 'sh', '-c', f'exec {tool} {line}', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     watch = Watch(proc.pid)
     first = proc.stdout.readline() if select.select([proc.stdout], [], [], 90)[0] else b''
     time.sleep(1)
