@@ -351,6 +351,12 @@ def case_supervisor_is_killed_NW23(p):
     watched.settimeout(5)
     connection, _ = watched.accept()
     ok(proc.stdout.readline() == b'hold=ok\n' and len(marked(word)) > 1, p, 'a connection is open')
+    connection.settimeout(0.5)
+    try:
+        early = connection.recv(10)
+    except TimeoutError:
+        early = None
+    ok(early is None, p, 'twin: it stays open as long as the supervisor lives', early)
     proc.kill()
     connection.settimeout(5)
     try:

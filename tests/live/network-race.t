@@ -85,12 +85,12 @@ def case_no_race_is_won_NW07(p):
     ok(_made.get(p.uid, 0) == RACES * sum(len(ways(place)) for place in PLACES) and RACES > 0, p, f'{_made.get(p.uid)} attempts in all')
 
 
-def case_twin_a_won_race_is_seen(p):
+def case_a_won_race_is_seen_NW07(p):
     """The same, where the other one is allowed as well: the change takes effect, and is counted."""
     for place, (_, _, _, options) in PLACES.items():
         for way in ('address', 'waitless'):
             r, n, good, bad, _ = race(p, place, way, options, min(RACES, 300))
-            ok(good > 0 and bad > 0, p, f'{place}, {way}: {bad} of {n.get("attempts")} reached the other one', f'{good} {bad}\n{r}')
+            ok(good > 0 and bad > 0, p, f'twin: {place}, {way}: {bad} of {n.get("attempts")} reached the other one', f'{good} {bad}\n{r}')
 
 
 def case_datagrams(p):
@@ -105,4 +105,4 @@ def case_datagrams(p):
         ok(any(k.to == OTHER4 for k in wire.packets()), p, 'twin: unrestricted, some do', r)
 
 
-main(case_no_race_is_won_NW07, case_twin_a_won_race_is_seen, case_datagrams, uids=(1000,))
+main(case_no_race_is_won_NW07, case_a_won_race_is_seen_NW07, case_datagrams, uids=(1000,))

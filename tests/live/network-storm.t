@@ -144,6 +144,8 @@ def under(p, name, line, options=LOCAL, wanted=1, memory=64 << 10):
 def case_hostile_loads_NW19(p):
     import resource
     resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    good, r = neighbour(p)
+    ok(good, p, 'twin: a run without a load beside it', r)
     flood = Flood('127.0.0.1', 0)
     port = flood.listener.getsockname()[1]
     under(p, '10 000 connections', f'many 127.0.0.1 {port} 20 500')
