@@ -94,6 +94,24 @@ static _Noreturn void serve(struct pollfd *fds)
 	}
 }
 
+/* Not of those that the kernel gives to whoever connects. */
+static uint16_t free_port(void)
+{
+	static uint16_t next;
+
+	if (next == 0)
+		next = (uint16_t)(20000 + getpid() % 10000);
+	for (;; next++) {
+		struct endpoint four = v4("127.0.0.1", next), six = v6("::1", next);
+		int a = listen_at(&four, NULL), b = listen_at(&six, NULL);
+
+		close(a);
+		close(b);
+		if (a >= 0 && b >= 0)
+			return next++;
+	}
+}
+
 static void start_servers(void)
 {
 	struct endpoint any = v4("127.0.0.1", 0), six = v6("::1", 0);
@@ -104,8 +122,8 @@ static void start_servers(void)
 	six.port = echo_port;
 	fds[1].fd = listen_at(&six, NULL);
 	fds[2].fd = listen_at(&any, &forbidden_port);
-	close(listen_at(&any, &closed_port));
-	close(listen_at(&any, &expose_port));
+	closed_port = free_port();
+	expose_port = free_port();
 	servers = fork();
 	if (servers == 0)
 		serve(fds);
