@@ -74,7 +74,7 @@ static bool parse6(const uint8_t *p, size_t len, struct endpoint *ret)
 	return true;
 }
 
-bool evidence_parse(const uint8_t *message, size_t len, int family, struct endpoint *ret)
+bool unreachable_parse(const uint8_t *message, size_t len, int family, struct endpoint *ret)
 {
 	struct endpoint e = {0};
 
@@ -95,7 +95,8 @@ static void receive(struct broker *b, int family)
 
 		if (n < 0)
 			return;
-		if (evidence_parse(message, (size_t)n, family, &to) && !endpoint_is_loopback(&to))
+		if (unreachable_parse(message, (size_t)n, family, &to) &&
+		    !endpoint_is_loopback(&to))
 			broker_refuse(b, REFUSED_UDP, &to, names_find(&b->names, &to.address), NULL,
 				      NULL);
 	}

@@ -175,4 +175,4 @@ void expose_free(struct broker *b);
 void evidence_take(struct broker *b, int fd, int family);
 void evidence_free(struct broker *b);
 /* Whom a datagram was for that nobody received: MESSAGE as a raw socket of FAMILY gives it. */
-bool evidence_parse(const uint8_t *message, size_t len, int family, struct endpoint *ret);
+bool unreachable_parse(const uint8_t *message, size_t len, int family, struct endpoint *ret);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,14 @@ static void on_lookup(void *data, const struct lookup_answer *answer)
 	start_dial(p, answer->addresses, answer->len);
 }
 
+static bool add_rule(const struct passage *p)
+{
+	char rule[NAME_CANONICAL_MAX + 8];
+
+	snprintf(rule, sizeof(rule), "%s:%u", p->name, (unsigned)p->to.port);
+	return rules_widen(&p->broker->rules, rule, NULL) == 0;
+}
+
 static void on_user(void *data, bool allow)
 {
 	struct question *question = data;
@@ -197,8 +206,8 @@ static void on_user(void *data, bool allow)
 		return;
 	p->question = NULL;
 	p->state = PASSAGE_NEW;
-	/* Connections are judged by rules only: who answers yes has added one. */
-	if (!allow || passage_judge(p) != ALLOWED) {
+	/* Connections are judged by rules alone, so a yes becomes one. */
+	if (!allow || !add_rule(p) || passage_judge(p) != ALLOWED) {
 		passage_tell_refusal(p);
 		passage_fail(p, ENETUNREACH);
 		return;

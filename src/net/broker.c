@@ -318,6 +318,11 @@ int broker_widen(struct broker *b, const char *rule, struct err *err)
 	return rules_widen(&b->rules, rule, err);
 }
 
+const struct rules *broker_rules(const struct broker *b)
+{
+	return &b->rules;
+}
+
 void broker_usage(const struct broker *b, struct broker_usage *ret)
 {
 	*ret = b->usage;

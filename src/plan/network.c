@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is reachable from a private network, and within which limits: from the spec, for the
- * broker. A list that is empty is none, so a level alone opens nothing but the loopback.
- */
 #include "plan/network.h"
 
 #include <sched.h>
@@ -13,7 +9,6 @@
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
-#include "policy/spec.h"
 
 /* The address is of those that are set aside for tests of networks: nobody lives there. */
 const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
@@ -24,12 +19,7 @@ static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 	return limit == SPEC_UNLIMITED ? otherwise : limit;
 }
 
-static bool reaches_loopback(const struct spec *spec)
-{
-	return (spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS) &&
-	       (!spec->ports_set || spec->ports.len > 0);
-}
-
+/* Lists that are empty open nothing: what is left then is a network like that of `none`. */
 int network_compile(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -38,8 +28,9 @@ int network_compile(struct compiler *c)
 
 	if (!(c->plan->namespaces & CLONE_NEWNET))
 		return 0;
-	net->loopback = reaches_loopback(spec);
 	net->ports_set = spec->ports_set;
+	net->loopback = spec->network != NETWORK_NONE && (!spec->ports_set || spec->ports.len);
+	net->asks = c->resolved->asks;
 	net->connections = or_default(spec->connections, SPEC_CONNECTIONS);
 	net->rate = or_default(spec->connect_rate, SPEC_CONNECT_RATE);
 	net->sent = spec->net_sent;
@@ -50,20 +41,13 @@ int network_compile(struct compiler *c)
 		r = strv_copy(&net->ports, &spec->ports);
 	if (r == 0)
 		r = strv_copy(&net->expose, &spec->expose);
-	net->brokered = net->hosts.len > 0 || net->loopback || net->expose.len > 0 || net->asks;
+	if (r == 0)
+		r = strv_copy(&net->groups, &c->resolved->groups);
+	net->brokered = net->loopback || net->hosts.len || net->expose.len || net->asks;
 	return r;
 }
 
-const char *network_by(const struct compiler *c)
-{
-	if (!(c->plan->namespaces & CLONE_NEWNET))
-		return "unrestricted";
-	return c->plan->net.brokered && c->spec->network != NETWORK_NONE
-		       ? "network namespace, broker"
-		       : "network namespace";
-}
-
-/* Who has the host's network, or none, is not counted by anybody; none needs no counting. */
+/* Nobody counts what has the host's own network; none needs no counting. */
 int network_judge_limits(struct compiler *c)
 {
 	static const enum dim limits[] = {DIM_CONNECTIONS, DIM_CONNECT_RATE, DIM_NET_SENT,
@@ -83,12 +67,21 @@ int network_judge_limits(struct compiler *c)
 	return r;
 }
 
-void plan_net_release(struct plan_net *net)
+const char *network_by(const struct compiler *c)
 {
-	strv_release(&net->hosts);
-	strv_release(&net->ports);
-	strv_release(&net->expose);
-	*net = (struct plan_net){0};
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return "unrestricted";
+	return c->plan->net.brokered && c->spec->network != NETWORK_NONE
+		       ? "network namespace, broker"
+		       : "network namespace";
+}
+
+void network_release(struct plan *plan)
+{
+	strv_release(&plan->net.hosts);
+	strv_release(&plan->net.ports);
+	strv_release(&plan->net.expose);
+	strv_release(&plan->net.groups);
 }
 
 static int print_list(const char *what, const struct strv *items, struct str *out)
@@ -110,8 +103,10 @@ int network_print(const struct plan *plan, struct str *out)
 	r = str_append(out, "\nreachable\n");
 	if (r == 0)
 		r = print_list("hosts", &net->hosts, out);
+	if (r == 0)
+		r = print_list("groups", &net->groups, out);
 	if (r == 0 && net->asks)
-		r = str_append(out, "  others     after asking\n");
+		r = str_append(out, "  others     those that you agree to when asked\n");
 	if (r == 0 && net->loopback && !net->ports_set)
 		r = str_append(out, "  loopback   every port of the host's\n");
 	if (r == 0 && net->ports_set)
@@ -129,6 +124,7 @@ void network_json(const struct plan *plan, struct json *json)
 	}
 	json_begin_object(json, "reachable");
 	json_add_strv(json, "hosts", &net->hosts);
+	json_add_strv(json, "groups", &net->groups);
 	json_add_bool(json, "asks", net->asks);
 	json_add_bool(json, "loopback", net->loopback);
 	if (net->loopback && !net->ports_set)

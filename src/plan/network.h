@@ -9,10 +9,11 @@ struct plan;
 
 /* Fill plan->net, once the namespaces are chosen. 0 or -ENOMEM. */
 int network_compile(struct compiler *c);
+/* The verdicts of the limits on it. 0 or -ENOMEM. */
+int network_judge_limits(struct compiler *c);
 /* What holds the dimension, for the verdict. */
 const char *network_by(const struct compiler *c);
-/* The verdicts of its limits. 0 or -ENOMEM. */
-int network_judge_limits(struct compiler *c);
+void network_release(struct plan *plan);
 
 /* What stands in /etc/resolv.conf and /etc/hosts inside. */
 extern const char network_resolv_conf[], network_hosts[];

@@ -146,14 +146,13 @@ struct plan_net {
 	bool loopback;     /* the host's own 127.0.0.0/8 and ::1 … */
 	bool ports_set;    /* … false: every port of it */
 	struct strv ports;
+	struct strv groups;      /* "@NAME (FILE:LINE)": what hosts were written as */
 	struct strv expose;      /* ports inside that the host's loopback leads to */
 	bool asks;               /* the user, about a name that no rule knows */
 	uint64_t connections;    /* at once */
 	uint64_t rate;           /* new ones in a second */
 	uint64_t sent, received; /* bytes, over all connections */
 };
-
-void plan_net_release(struct plan_net *net);
 
 struct plan {
 	enum engine engine;
