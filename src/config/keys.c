@@ -184,6 +184,8 @@ const struct key config_keys[] = {
 		.help = "dimensions that may be enforced in part"},
 	{"sandbox.observe", .type = KEY_BOOL, .def = "true", ANYWHERE,
 		.help = "watch what a confined command attempts, to report what was refused"},
+	{"sandbox.ask", .type = KEY_BOOL, .def = "false", OUTSIDE,
+		.help = "ask on your terminal about names that no rule allows, where there is a network"},
 	{"sandbox.env.pass", .type = KEY_VARS, .def = "[]", ANYWHERE,
 		.help = "variables that pass in every sandbox, besides the built-in list"},
 	{"sandbox.env.set", .type = KEY_TEXT_MAP, .def = "{}", ANYWHERE,

@@ -22,6 +22,7 @@ struct broker;
 struct err;
 struct loop;
 struct plan_net;
+struct rules;
 
 enum refusal_kind {
 	REFUSED_NAME,    /* no rule knows the name: it was not resolved */
@@ -84,4 +85,5 @@ void broker_forget(struct broker *broker, void *data); /* nobody waits for its a
 
 int broker_narrow(struct broker *broker, const char *rule, unsigned *ret_gone, struct err *err);
 int broker_widen(struct broker *broker, const char *rule, struct err *err);
+const struct rules *broker_rules(const struct broker *broker); /* as they are now */
 void broker_usage(const struct broker *broker, struct broker_usage *ret);

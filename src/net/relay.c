@@ -199,7 +199,7 @@ static enum pumped pump(struct relay *relay, int which)
 				continue;
 			}
 			if (n == -EDQUOT) {
-				relays->ear.exceeded(relays->data, sent);
+				relays->ear.exceeded(relays->data, relay, sent);
 				return relays->current ? PUMP_WAITS : PUMP_GONE;
 			}
 			if (n < 0) {

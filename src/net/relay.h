@@ -20,8 +20,8 @@ struct relay_ear {
 	uint64_t (*left)(void *data, bool sent);
 	/* BYTES of them did. */
 	void (*passed)(void *data, uint64_t bytes, bool sent);
-	/* There is more than what was left. The ear may reset any relay, this one too. */
-	void (*exceeded)(void *data, bool sent);
+	/* RELAY has more than what was left. The ear may reset any, this one too. */
+	void (*exceeded)(void *data, struct relay *relay, bool sent);
 	/* Both directions have ended, or it was reset; the relay is gone when this returns. */
 	void (*ended)(void *data, struct relay *relay);
 };

@@ -34,8 +34,6 @@ int limits_compile(struct compiler *c);
 /* Inside of another sandbox: does it hold all that is asked for? Fills c->given. */
 bool judge_is_given(struct compiler *c);
 int limits_emit(struct compiler *c); /* the operations that they take */
-/* What the broker may reach, and the verdicts of its limits. 0 or -ENOMEM. */
-int network_compile(struct compiler *c);
 
 /* Of the engine without namespaces. */
 int judge_landlock_refuse(const struct compiler *c, struct err *err);

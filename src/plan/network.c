@@ -1,36 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * What is reachable from a private network, and within which limits: from the spec, for the
- * broker. A list that is empty is none, so a level alone opens nothing but the loopback.
- */
-#include <errno.h>
+#include "plan/network.h"
+
+#include <sched.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "plan/compiler.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
-#include "policy/spec.h"
+
+/* The address is of those that are set aside for tests of networks: nobody lives there. */
+const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
+const char network_hosts[] = "127.0.0.1 localhost pale\n::1 localhost ip6-localhost ip6-loopback\n";
 
 static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 {
 	return limit == SPEC_UNLIMITED ? otherwise : limit;
 }
 
-static bool reaches_loopback(const struct spec *spec)
-{
-	return (spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS) &&
-	       (!spec->ports_set || spec->ports.len > 0);
-}
-
-static int fill(struct compiler *c)
+/* Lists that are empty open nothing: what is left then is a network like that of `none`. */
+int network_compile(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
 	struct plan_net *net = &c->plan->net;
 	int r = 0;
 
-	net->loopback = reaches_loopback(spec);
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return 0;
 	net->ports_set = spec->ports_set;
+	net->loopback = spec->network != NETWORK_NONE && (!spec->ports_set || spec->ports.len);
+	net->asks = c->resolved->asks;
 	net->connections = or_default(spec->connections, SPEC_CONNECTIONS);
 	net->rate = or_default(spec->connect_rate, SPEC_CONNECT_RATE);
 	net->sent = spec->net_sent;
@@ -41,12 +41,14 @@ static int fill(struct compiler *c)
 		r = strv_copy(&net->ports, &spec->ports);
 	if (r == 0)
 		r = strv_copy(&net->expose, &spec->expose);
-	net->brokered = net->hosts.len > 0 || net->loopback || net->expose.len > 0 || net->asks;
+	if (r == 0)
+		r = strv_copy(&net->groups, &c->resolved->groups);
+	net->brokered = net->loopback || net->hosts.len || net->expose.len || net->asks;
 	return r;
 }
 
-/* Who has the host's network, or none, is not counted by anybody; none needs no counting. */
-static int judge_limits(struct compiler *c)
+/* Nobody counts what has the host's own network; none needs no counting. */
+int network_judge_limits(struct compiler *c)
 {
 	static const enum dim limits[] = {DIM_CONNECTIONS, DIM_CONNECT_RATE, DIM_NET_SENT,
 					  DIM_NET_RECEIVED};
@@ -65,17 +67,70 @@ static int judge_limits(struct compiler *c)
 	return r;
 }
 
-int network_compile(struct compiler *c)
+const char *network_by(const struct compiler *c)
 {
-	int r = c->plan->given || c->spec->network == NETWORK_UNRESTRICTED ? 0 : fill(c);
-
-	return r < 0 || c->plan->given ? r : judge_limits(c);
+	if (!(c->plan->namespaces & CLONE_NEWNET))
+		return "unrestricted";
+	return c->plan->net.brokered && c->spec->network != NETWORK_NONE
+		       ? "network namespace, broker"
+		       : "network namespace";
 }
 
-void plan_net_release(struct plan_net *net)
+void network_release(struct plan *plan)
 {
-	strv_release(&net->hosts);
-	strv_release(&net->ports);
-	strv_release(&net->expose);
-	*net = (struct plan_net){0};
+	strv_release(&plan->net.hosts);
+	strv_release(&plan->net.ports);
+	strv_release(&plan->net.expose);
+	strv_release(&plan->net.groups);
+}
+
+static int print_list(const char *what, const struct strv *items, struct str *out)
+{
+	int r = items->len ? str_appendf(out, "  %-9s ", what) : 0;
+
+	for (size_t i = 0; i < items->len && r == 0; i++)
+		r = str_appendf(out, " %s", items->items[i]);
+	return r < 0 || items->len == 0 ? r : str_append_char(out, '\n');
+}
+
+int network_print(const struct plan *plan, struct str *out)
+{
+	const struct plan_net *net = &plan->net;
+	int r;
+
+	if (!net->brokered)
+		return 0;
+	r = str_append(out, "\nreachable\n");
+	if (r == 0)
+		r = print_list("hosts", &net->hosts, out);
+	if (r == 0)
+		r = print_list("groups", &net->groups, out);
+	if (r == 0 && net->asks)
+		r = str_append(out, "  others     those that you agree to when asked\n");
+	if (r == 0 && net->loopback && !net->ports_set)
+		r = str_append(out, "  loopback   every port of the host's\n");
+	if (r == 0 && net->ports_set)
+		r = print_list("loopback", &net->ports, out);
+	return r < 0 ? r : print_list("exposed", &net->expose, out);
+}
+
+void network_json(const struct plan *plan, struct json *json)
+{
+	const struct plan_net *net = &plan->net;
+
+	if (!net->brokered) {
+		json_add_null(json, "reachable");
+		return;
+	}
+	json_begin_object(json, "reachable");
+	json_add_strv(json, "hosts", &net->hosts);
+	json_add_strv(json, "groups", &net->groups);
+	json_add_bool(json, "asks", net->asks);
+	json_add_bool(json, "loopback", net->loopback);
+	if (net->loopback && !net->ports_set)
+		json_add_null(json, "ports");
+	else
+		json_add_strv(json, "ports", &net->ports);
+	json_add_strv(json, "expose", &net->expose);
+	json_end_object(json);
 }

@@ -138,7 +138,7 @@ void violations_json(const struct violations *violations, struct json *json)
 		json_begin_object(json, NULL);
 		json_add_string(json, "dimension", at->dimension);
 		json_add_string(json, "op", at->op);
-		if (str_eq(at->dimension, "network"))
+		if (str_eq(at->dimension, "network") || at->port)
 			peer_json(at, json);
 		else
 			json_add_string(json, "path", at->target);

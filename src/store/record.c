@@ -246,6 +246,23 @@ int record_end(const struct run_record *record, uint64_t time_ms, const struct p
 	return finish(&json, ret_line);
 }
 
+int record_denied(const char *run, const struct violations *found, const struct violation *new,
+		  uint64_t time_ms, struct str *ret_line)
+{
+	struct json json = {.out = ret_line};
+	int r = begin(&json, "denied", ret_line);
+
+	if (r < 0)
+		return r;
+	json_add_string(&json, "run", run);
+	json_add_uint(&json, "time_ms", time_ms);
+	json_add_uint(&json, "number", (uint64_t)(new - found->items));
+	json_begin_array(&json, "violations");
+	add_violation(new, &json);
+	json_end_array(&json);
+	return finish(&json, ret_line);
+}
+
 int record_deed(const struct deed *deed, struct str *ret_line)
 {
 	struct json json = {.out = ret_line};

@@ -37,7 +37,9 @@ static const char end_sql[] = "INSERT INTO runs(" RUN_COLUMNS ") VALUES(" RUN_VA
 			      "ON CONFLICT(id) DO UPDATE SET (" RUN_COLUMNS ") = (" RUN_VALUES ")";
 static const char event_sql[] =
 	"INSERT INTO events(source, seq, run, time_ms, kind, severity, dimension, code, data) "
-	"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(source, seq) DO NOTHING";
+	"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(source, seq) "
+	/* told while the run went on; its end knows how often */
+	"DO UPDATE SET data = excluded.data WHERE kind = 'sandbox.denied'";
 
 int fold_init(struct fold *f, struct err *err)
 {
@@ -314,7 +316,31 @@ static int add_limit(struct fold *f, const json_t *record, struct err *err)
 	return add_event(f, record, &row, err);
 }
 
+/* Those of RECORD, which are the NUMBERth and further ones of its run. */
+static int add_denied(struct fold *f, const json_t *record, int number, const char *time_key,
+		      struct err *err)
+{
+	return add_list(f, record, "violations",
+			(struct row){.seq = SEQ_DENIED + number,
+				     .time_key = time_key,
+				     .kind = "sandbox.denied",
+				     .severity = "warning",
+				     .code = "op"},
+			err);
+}
+
 /* --- records --- */
+
+static int fold_denied(struct fold *f, const json_t *record, struct err *err)
+{
+	const char *run = text_of(record, "run");
+	json_int_t number = json_integer_value(json_object_get(record, "number"));
+
+	if (!run || !*run || strlen(run) >= RUN_ID_MAX || number < 0 || number >= VIOLATIONS_MAX ||
+	    !json_is_integer(json_object_get(record, "time_ms")))
+		return -EBADMSG;
+	return add_denied(f, record, (int)number, "time_ms", err);
+}
 
 static int fold_start(struct fold *f, const json_t *record, struct err *err)
 {
@@ -353,13 +379,7 @@ static int fold_end(struct fold *f, const json_t *record, struct err *err)
 					  .severity = "notice"},
 			     err);
 	if (r == 0)
-		r = add_list(f, record, "violations",
-			     (struct row){.seq = SEQ_DENIED,
-					  .time_key = "ended_ms",
-					  .kind = "sandbox.denied",
-					  .severity = "warning",
-					  .code = "op"},
-			     err);
+		r = add_denied(f, record, 0, "ended_ms", err);
 	if (r == 0)
 		r = add_list(f, record, "tamper",
 			     (struct row){.seq = SEQ_TAMPER,
@@ -417,6 +437,8 @@ int fold_record(struct fold *f, const char *json, size_t len, struct err *err)
 		r = fold_start(f, record, err);
 	else if (str_eq(type, "end"))
 		r = fold_end(f, record, err);
+	else if (str_eq(type, "denied"))
+		r = fold_denied(f, record, err);
 	else if (str_eq(type, "event"))
 		r = fold_deed(f, record, err);
 	json_decref(record);

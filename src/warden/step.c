@@ -11,7 +11,8 @@ bool step_is_known(enum op_kind kind)
 {
 	return kind == OP_KEYRING || kind == OP_NO_CORE || kind == OP_LIMIT_PIDS ||
 	       kind == OP_LIMIT_FILE || kind == OP_DROP_CAPS || kind == OP_NO_NEW_PRIVS ||
-	       kind == OP_SECCOMP || kind == OP_ALLOW || kind == OP_LANDLOCK || kind == OP_SCRATCH;
+	       kind == OP_SECCOMP || kind == OP_ALLOW || kind == OP_LANDLOCK ||
+	       kind == OP_SCRATCH || kind == OP_EVERYWHERE;
 }
 
 unsigned step_seccomp(const struct op *op)

@@ -10,7 +10,7 @@ struct err;
 struct landlock;
 
 bool step_is_known(enum op_kind kind);
-/* Do it, for good; rules go to LANDLOCK. Entering that domain is the command's
+/* Do it, for good; rules go to LANDLOCK. OP_EVERYWHERE is the caller's, who has a channel. Entering that domain is the command's
  * alone, and so is an observed filter: warden_run() sees to both. */
 int step_apply(const struct op *op, const struct landlock *landlock, struct err *err);
 /* The seccomp filter among OPS if it is observed, which the command enters by itself; else

@@ -38,11 +38,11 @@ static void ear_passed(void *data, uint64_t bytes, bool sent)
 	left[sent] -= bytes;
 }
 
-static void ear_exceeded(void *data, bool sent)
+static void ear_exceeded(void *data, struct relay *r, bool sent)
 {
 	(void)data, (void)sent;
 	exceeded++;
-	relay_reset(relays, relay);
+	relay_reset(relays, r);
 }
 
 static void ear_ended(void *data, struct relay *r)
