@@ -83,6 +83,8 @@ static int gateway_open(void *data, struct loop *loop, int (*more)(void *more_da
 	loop_add_timer(loop, &n->check);
 	for (size_t i = 0; i < n->len; i++)
 		n->observers[i]->brokered.broker = n->broker;
+	if (n->ear && n->ear->begins)
+		n->ear->begins(n->ear->data, loop);
 	return 0;
 }
 
@@ -97,6 +99,8 @@ static void gateway_close(void *data)
 {
 	struct local_network *n = data;
 
+	if (n->ear && n->ear->over)
+		n->ear->over(n->ear->data);
 	for (size_t i = 0; i < n->len; i++) {
 		broker_forget(n->broker, n->observers[i]);
 		n->observers[i]->brokered.broker = NULL;

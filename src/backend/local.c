@@ -73,6 +73,11 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct profile
 	return r;
 }
 
+void local_hold(bool held)
+{
+	engine_hold(held);
+}
+
 int local_try(const struct plan *plan, struct err *err)
 {
 	return engine_try(plan, err);

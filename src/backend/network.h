@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct loop;
 struct violation;
 struct violations;
 
@@ -14,5 +15,9 @@ struct network_ear {
 	/* As in struct broker_ear; NULL: nobody can be asked. */
 	void (*ask)(void *data, const char *name, uint16_t port, const char *program,
 		    void (*answer)(void *answer_data, bool allow), void *answer_data);
+	/* The loop that it lives in, from here until it is over, when whoever was asked has to
+	 * answer; NULL: of no interest. */
+	void (*begins)(void *data, struct loop *loop);
+	void (*over)(void *data);
 	void *data;
 };

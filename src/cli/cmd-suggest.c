@@ -9,7 +9,7 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/edit-sandbox.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 #include "cli/learn-verb.h"
 #include "cli/profiles.h"
 #include "cli/rehearse.h"
