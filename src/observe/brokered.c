@@ -192,6 +192,8 @@ void brokered_check(struct observer *o)
 			continue;
 		}
 		drop(b, i);
+		if (b->broker)
+			broker_cancel(b->broker, o, id);
 		if (error)
 			(void)observer_answer(o, id, -error);
 	}
