@@ -85,7 +85,7 @@ int standing_widen(struct standing *s, const char *rule, struct err *err)
 	return rules_widen(&rules, rule, err);
 }
 
-int standing_open(const struct plan *plan, struct loop *loop, const struct standing_ear *ear,
+int standing_open(struct plan *plan, struct loop *loop, const struct standing_ear *ear,
 		  struct standing **ret, struct err *err)
 {
 	(void)plan, (void)loop, (void)ear, (void)ret, (void)err;
