@@ -176,13 +176,6 @@ int standing_start(struct standing *s, const struct errand *errand, struct err *
 	return r;
 }
 
-int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err)
-{
-	if (!s->network.broker)
-		return err_set(err, ERR_USAGE, -ENOENT, "nothing is reached from this session");
-	return broker_narrow(s->network.broker, rule, ret_gone, err);
-}
-
 bool standing_network(const struct standing *s, struct standing_network *ret)
 {
 	struct broker_usage usage;
@@ -195,6 +188,13 @@ bool standing_network(const struct standing *s, struct standing_network *ret)
 					 .sent = usage.sent,
 					 .received = usage.received};
 	return true;
+}
+
+int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err)
+{
+	if (!s->network.broker)
+		return err_set(err, ERR_USAGE, -ENOENT, "nothing is reached from this session");
+	return broker_narrow(s->network.broker, rule, ret_gone, err);
 }
 
 int standing_widen(struct standing *s, const char *rule, struct err *err)

@@ -410,11 +410,11 @@ static void settle(struct supervisor *s, struct result *ret)
 {
 	bool was_there = s->sandbox.warden > 0;
 
-	outlet_close(&s->outlet);
 	if (was_there) {
 		sandbox_collect(&s->sandbox, &ret->usage);
 		ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	}
+	outlet_close(&s->outlet);
 	sandbox_settle(&s->sandbox);
 	if (was_there)
 		take_report(s);

@@ -86,7 +86,9 @@ static int add_line(struct work *w, enum dim dim, struct suggestion *out)
 	_cleanup_(str_release) struct str value = {0};
 	int r;
 
-	if (spec_keys[dim].type == KEY_PATHS)
+	if (dim == DIM_HOSTS && w->hosts)
+		r = str_append(&value, w->hosts);
+	else if (spec_keys[dim].type == KEY_PATHS)
 		r = put_paths(w->in, spec_list_const(w->spec, dim), &value);
 	else
 		r = spec_print_dim(w->spec, dim, &value);

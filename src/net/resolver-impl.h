@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* resolver-impl - between resolver.c, which knows what to answer, and resolver-ask.c and
+/* resolver-impl - between resolver.c, which knows what to answer, and resolver-pending.c and
  * resolver-stream.c, which know who waits and how it is sent. */
 #pragma once
 #include <netinet/in.h>
@@ -17,7 +17,6 @@ enum {
 	RESOLVER_STREAMS_MAX = 16,
 	RESOLVER_STREAM_S = 5, /* without a whole question */
 	RESOLVER_TOLD_MAX = 16,
-	RESOLVER_REFUSED_MAX = 256,
 };
 
 struct stream;
@@ -37,7 +36,6 @@ struct asker {
 struct pending {
 	struct resolver *owner;
 	char name[NAME_CANONICAL_MAX];
-	char program[64];
 	struct asker *askers;
 	struct pending *next;
 };
@@ -70,10 +68,9 @@ void resolver_answer(struct resolver *resolver, const struct asker *asker, enum 
 		     const uint8_t *address, const char *ptr);
 /* An allowed name that is known to exist. */
 void resolver_answer_name(struct resolver *resolver, const struct asker *asker, const char *name);
-void resolver_refuse(struct resolver *resolver, const char *name, const char *program);
 
-/* resolver-ask.c: */
-/* Look its name up; ASKER gets its answer then. */
+/* resolver-pending.c: */
+/* Its name is looked up; ASKER gets its answer then. */
 void pending_add(struct resolver *resolver, const struct asker *asker);
 void pending_free_all(struct resolver *resolver);
 void pending_forget(struct resolver *resolver, const struct stream *stream);

@@ -43,19 +43,21 @@ void resolver_answer(struct resolver *resolver, const struct asker *asker, enum 
 			      (const struct sockaddr *)&asker->from, asker->from_len);
 }
 
-static void tell(struct resolver *resolver, enum refusal_kind kind, const char *name,
-		 const char *why, const char *program)
+static void tell(const struct resolver *resolver, enum refusal_kind kind, const char *name,
+		 const char *why)
 {
-	const struct refusal refusal = {.kind = kind,
-					.name = name,
-					.why = why,
-					.program = program && *program ? program : NULL};
+	const struct refusal refusal = {
+		.kind = kind,
+		.name = name,
+		.why = why,
+		.program = resolver->program[0] ? resolver->program : NULL,
+	};
 
 	if (resolver->ear && resolver->ear->refused)
 		resolver->ear->refused(resolver->ear->data, &refusal);
 }
 
-void resolver_refuse(struct resolver *resolver, const char *name, const char *program)
+static void refuse(struct resolver *resolver, const char *name)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -65,7 +67,7 @@ void resolver_refuse(struct resolver *resolver, const char *name, const char *pr
 	snprintf(resolver->told[resolver->told_next].name, NAME_CANONICAL_MAX, "%s", name);
 	resolver->told[resolver->told_next].at_ns = now;
 	resolver->told_next = (resolver->told_next + 1) % RESOLVER_TOLD_MAX;
-	tell(resolver, REFUSED_NAME, name, NULL, program);
+	tell(resolver, REFUSED_NAME, name, NULL);
 }
 
 void resolver_answer_name(struct resolver *resolver, const struct asker *asker, const char *name)
@@ -75,7 +77,7 @@ void resolver_answer_name(struct resolver *resolver, const struct asker *asker, 
 
 	if (names_number(resolver->names, name, &number) < 0) {
 		if (!resolver->told_full)
-			tell(resolver, REFUSED_LIMIT, name, "names", resolver->program);
+			tell(resolver, REFUSED_LIMIT, name, "names");
 		resolver->told_full = true;
 		resolver_answer(resolver, asker, DNS_SERVFAIL, NULL, NULL);
 		return;
@@ -137,19 +139,16 @@ void resolver_question(struct resolver *resolver, const struct asker *asker)
 		resolver_answer(resolver, asker, DNS_NXDOMAIN, NULL, NULL);
 	} else if (answer_own(resolver, asker)) {
 		return;
-	} else if (!rules_allow_name(resolver->rules, q->name, 0)) {
-		/* The user is asked when it is dialled: only then the port is known. */
-		if (resolver->ear && resolver->ear->ask) {
+	} else if (rules_allow_name(resolver->rules, q->name, 0)) {
+		if (is_known(resolver, q->name)) /* whether it still exists is seen on dialling */
 			resolver_answer_name(resolver, asker, q->name);
-			return;
-		}
-		resolver_refuse(resolver, q->name, resolver->program);
-		resolver_answer(resolver, asker, DNS_NXDOMAIN, NULL, NULL);
-	} else if (is_known(resolver, q->name)) {
-		/* Whether it still exists is seen when it is dialled. */
+		else
+			pending_add(resolver, asker);
+	} else if (resolver->ear && resolver->ear->ask) {
 		resolver_answer_name(resolver, asker, q->name);
 	} else {
-		pending_add(resolver, asker);
+		refuse(resolver, q->name);
+		resolver_answer(resolver, asker, DNS_NXDOMAIN, NULL, NULL);
 	}
 }
 

@@ -16,8 +16,8 @@ struct names;
 struct poller;
 struct resolver;
 
-/* RULES, NAMES, LOOKUPS and EAR outlive it. Where nobody can be asked, `ear->ask` is NULL; who
- * allows a name there adds the rule as well, since connections are judged by rules only. */
+/* RULES, NAMES, LOOKUPS and EAR outlive it. With `ear->ask` every name gets an address: the user
+ * is asked when it is connected to, and nothing is looked up before. */
 int resolver_new(struct poller *poller, const struct rules *rules, struct names *names,
 		 struct lookups *lookups, const struct broker_ear *ear, struct resolver **ret,
 		 struct err *err);

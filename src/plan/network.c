@@ -14,15 +14,6 @@
 const char network_resolv_conf[] = "nameserver 198.18.0.1\n";
 const char network_hosts[] = "127.0.0.1 localhost pale\n::1 localhost ip6-localhost ip6-loopback\n";
 
-static int copy(struct strv *to, const struct strv *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < from->len && r == 0; i++)
-		r = strv_add(to, from->items[i]);
-	return r;
-}
-
 static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 {
 	return limit == SPEC_UNLIMITED ? otherwise : limit;
@@ -45,13 +36,13 @@ int network_compile(struct compiler *c)
 	net->sent = spec->net_sent;
 	net->received = spec->net_received;
 	if (spec->network == NETWORK_ALLOWED_HOSTS)
-		r = copy(&net->hosts, &spec->hosts);
+		r = strv_copy(&net->hosts, &spec->hosts);
 	if (r == 0 && net->loopback)
-		r = copy(&net->ports, &spec->ports);
+		r = strv_copy(&net->ports, &spec->ports);
 	if (r == 0)
-		r = copy(&net->expose, &spec->expose);
+		r = strv_copy(&net->expose, &spec->expose);
 	if (r == 0)
-		r = copy(&net->groups, &c->resolved->groups);
+		r = strv_copy(&net->groups, &c->resolved->groups);
 	net->brokered = net->loopback || net->hosts.len || net->expose.len || net->asks;
 	return r;
 }

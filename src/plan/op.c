@@ -203,8 +203,8 @@ struct plan *plan_free(struct plan *plan)
 	free(plan->cwd);
 	free(plan->note);
 	free(plan->stage);
-	network_release(plan);
 	cgroup_site_release(&plan->limits.site);
+	network_release(plan);
 	free(plan);
 	return NULL;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions that cannot be answered at once: the name is looked up, and all who asked get the answer. */
+/* Questions that cannot be answered at once: the name is looked up. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net/broker.h"
 #include "net/lookup.h"
 #include "net/resolver-impl.h"
 
@@ -25,7 +24,6 @@ static struct pending *pending_new(struct resolver *resolver, const char *name)
 		return NULL;
 	p->owner = resolver;
 	snprintf(p->name, sizeof(p->name), "%s", name);
-	snprintf(p->program, sizeof(p->program), "%s", resolver->program);
 	p->next = resolver->pending;
 	resolver->pending = p;
 	resolver->pending_len++;
