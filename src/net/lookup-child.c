@@ -40,6 +40,7 @@ static void limit(int what, rlim_t value)
  * decision rests on it. */
 static void strip(int pipe_end, pid_t parent)
 {
+	const struct sigaction plain = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
 	if (dup2(pipe_end, 0) != 0)
@@ -47,7 +48,7 @@ static void strip(int pipe_end, pid_t parent)
 	if (sys_close_range(1, ~0U, 0) < 0)
 		_exit(1);
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+		(void)sigaction(sig, &plain, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(ALARM_S);
