@@ -40,6 +40,7 @@ static void limit(int what, rlim_t value)
  * decision rests on it. */
 static void strip(int pipe_end, pid_t parent)
 {
+	const struct sigaction plain = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
 	if (dup2(pipe_end, 0) != 0)
@@ -47,7 +48,7 @@ static void strip(int pipe_end, pid_t parent)
 	if (sys_close_range(1, ~0U, 0) < 0)
 		_exit(1);
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+		(void)sigaction(sig, &plain, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(ALARM_S);
@@ -87,6 +88,10 @@ static void add(struct lookup_wire *wire, const struct sockaddr *from, socklen_t
 	if (wire->len == LOOKUP_ADDRESSES_MAX || len > sizeof(copy))
 		return;
 	memcpy(&copy, from, len);
+	/* IPv4 inside IPv6 is nothing that an honest name server says. */
+	if (copy.ss_family == AF_INET6 &&
+	    IN6_IS_ADDR_V4MAPPED(&((const struct sockaddr_in6 *)&copy)->sin6_addr))
+		return;
 	if (!endpoint_read(&copy, len, &e))
 		return;
 	for (uint32_t i = 0; i < wire->len; i++)
