@@ -62,7 +62,7 @@ struct seen {
 static const struct {
 	const char *name, *asked; /* TOML */
 	struct seen paths[PATHS_MAX];
-	const char *connections; /* "127.0.0.1:80 …"; +: reached through a broker, -: refused */
+	const char *connections; /* "127.0.0.1:80 …" */
 	const char *changed;
 	bool wider;
 	const char *lines; /* "key = value; …", those with a reason or not by default */
@@ -307,50 +307,6 @@ static const struct {
 	 false,
 	 "filesystem = \"readonly\"; network = \"unrestricted\"; processes = \"isolated\"",
 	 "network stays \"unrestricted\", because it connected to 192.0.2.1:443"},
-	{"a broker: names that are not in the list",
-	 "filesystem='readonly'\nnetwork='allowed_hosts'\nhosts=['*.a.test','b.test:80','c.test']",
-	 {{"/usr/bin/x", X}},
-	 "+x.a.test:443 +x.a.test:443 -d.test:0",
-	 "",
-	 false,
-	 "filesystem = \"readonly\"; network = \"allowed_hosts\"; hosts = [\"x.a.test:443\"]; "
-	 "ports = []; processes = \"isolated\"",
-	 "it wanted d.test, and was refused: hosts = [\"d.test\"] would allow it at port 443"},
-	{"a broker: the group that has all of them",
-	 "filesystem='readonly'\nnetwork='allowed_hosts'\nhosts=['g1.test','g2.test','c.test']",
-	 {{"/usr/bin/x", X}},
-	 "+g1.test:443 +g2.test:443",
-	 "",
-	 false,
-	 "filesystem = \"readonly\"; network = \"allowed_hosts\"; hosts = [\"@pair\"]; ports = []; "
-	 "processes = \"isolated\"",
-	 NULL},
-	{"a broker: a group that opens more than the run had is none",
-	 "filesystem='readonly'\nnetwork='allowed_hosts'\nhosts=['g1.test','c.test']",
-	 {{"/usr/bin/x", X}},
-	 "+g1.test:443 +c.test:443",
-	 "",
-	 false,
-	 "filesystem = \"readonly\"; network = \"allowed_hosts\"; hosts = [\"g1.test:443\", "
-	 "\"c.test:443\"]; ports = []; processes = \"isolated\"",
-	 "[host_groups] NAME = [\"g1.test:443\", \"c.test:443\"]"},
-	{"a broker: the loopback alone",
-	 "filesystem='readonly'\nnetwork='localhost'",
-	 {{"/usr/bin/x", X}},
-	 "+127.0.0.1:5432 +::1:6379",
-	 "",
-	 false,
-	 "filesystem = \"readonly\"; network = \"localhost\"; ports = [5432, 6379]; processes = "
-	 "\"isolated\"",
-	 NULL},
-	{"a broker that let nothing out",
-	 "filesystem='readonly'\nnetwork='localhost'\nports=[1]",
-	 {{"/usr/bin/x", X}},
-	 "-127.0.0.1:5432 -192.0.2.1:80",
-	 "",
-	 false,
-	 "filesystem = \"readonly\"; network = \"none\"; processes = \"isolated\"",
-	 "hosts = [\"192.0.2.1:80\"] would allow it"},
 	{"what cannot be observed stays",
 	 "filesystem='readonly'\npaths_hidden=['secret']\nenv='pass'\nenv_pass=['A']\npids=50\n"
 	 "nested=true\nmax_output='1m'",
@@ -372,11 +328,10 @@ static int make_profile(const struct seen *paths, const char *connections, struc
 	for (size_t i = 0; i < PATHS_MAX && paths[i].path && r == 0; i++)
 		r = profile_add_path(ret, paths[i].path, paths[i].what);
 	for (size_t i = 0; i < list.len && r == 0; i++) {
-		char *name = list.items[i], *colon = strrchr(name, ':');
-		unsigned how = *name == '+' ? PROFILE_REACHED : *name == '-' ? PROFILE_REFUSED : 0;
+		char *colon = strrchr(list.items[i], ':');
 
 		*colon = '\0';
-		r = profile_add_peer(ret, name + (how != 0), (unsigned)atoi(colon + 1), how);
+		r = profile_add_connection(ret, list.items[i], (unsigned)atoi(colon + 1));
 	}
 	return r;
 }
@@ -414,11 +369,6 @@ static bool reads_back(const struct suggestion *s)
 	return spec_leq(&spec, &s->spec) && spec_leq(&s->spec, &spec);
 }
 
-static char *pair[] = {"g1.test:443", "g2.test:443"};
-static char *three[] = {"g1.test:443", "g2.test:443", "c.test:443"};
-static const struct suggest_group groups[] = {{"three", {.items = three, .len = 3}},
-					      {"pair", {.items = pair, .len = 2}}};
-
 static void test_cases(void)
 {
 	for (size_t i = 0; i < array_len(cases); i++) {
@@ -432,8 +382,6 @@ static void test_cases(void)
 			.user = &user,
 			.profile = &profile,
 			.changed = &changed,
-			.groups = groups,
-			.groups_len = array_len(groups),
 			.look = tree_look,
 			.data = (void *)host,
 			.wider = cases[i].wider,
