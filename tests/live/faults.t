@@ -235,9 +235,9 @@ def judge(trial, r, want, error):
         return None  # the witness itself did not survive it
     if trial.bwrap_hit and not before and not after and r.code == 124:
         return None  # bubblewrap waits for itself, until its time is up
-    if trial.file.exists():
+    # 137: the program had been entered, and was killed before its last line.
+    if trial.file.exists() and r.code != 137:
         return 'executed, and cut short'
-    # 137: the program had been entered, and was killed before its first line.
     if r.code not in (125, 137):
         return f'nothing executed, and the status is {r.code}'
     silenced = any(line.startswith('write(2,') for line in before + after)
