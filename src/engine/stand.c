@@ -21,6 +21,7 @@
 #include "engine/outbox.h"
 #include "engine/outlet.h"
 #include "engine/parked.h"
+#include "engine/reserve.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
@@ -38,6 +39,7 @@ struct stand {
 	size_t living; /* that are not over */
 	struct outbox outbox;
 	struct parked parked;
+	struct reserve reserve;
 	struct loop_timer hangup; /* those inside had their time */
 	struct counters counters;
 	struct outlet outlet;
@@ -220,6 +222,8 @@ static void take_report(struct stand *s, const struct warden_report *report, int
 
 	if (report->kind == WARDEN_QUIET && s->living == 0)
 		guard_rest(&s->sandbox.guard);
+	if (reserve_take(&s->reserve, report, fd, sender, s->sandbox.warden))
+		return;
 	if (!l) {
 		fd_close(fd);
 		return;
@@ -443,6 +447,7 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 	sandbox_init(&s->sandbox, plan, true);
 	counters_init(&s->counters, &s->sandbox.limiter.cgroup);
 	parked_init(&s->parked, loop);
+	reserve_init(&s->reserve, plan, loop, &s->parked);
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	r = outlet_open(&s->outlet, plan, gateway, loop, send_for_sockets, s, err);
 	if (r == 0)
@@ -459,6 +464,7 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 	outlet_close(&s->outlet);
 	sandbox_settle(&s->sandbox);
 	r = sandbox_explain(&s->sandbox, r > 0 ? 0 : r, err);
+	reserve_release(&s->reserve);
 	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	events_release(&s->fresh);
@@ -503,6 +509,7 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 	events_release(&s->fresh);
 	outbox_release(&s->outbox);
 	counters_release(&s->counters);
+	reserve_release(&s->reserve);
 	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	free(s);
@@ -531,13 +538,26 @@ static int check_errand(const struct stand *s, const struct errand *e, struct er
 	return r;
 }
 
+/* The warden has to know what became of its spare. */
+static void order_spare(struct stand *s, uint32_t taken)
+{
+	struct warden_order order;
+	int sock;
+
+	if (reserve_order(&s->reserve, taken, &order, &sock) &&
+	    send_parts(s, &(struct iovec){&order, sizeof(order)}, 1, &sock, sock >= 0) < 0 && taken)
+		kill_sandbox(s);
+	fd_close(sock);
+}
+
 int stand_start(struct stand *s, const struct errand *errand, const struct watcher *watcher,
 		void *own, struct err *err)
 {
 	struct errand_packet packet;
 	struct iovec parts[2];
 	struct living *l;
-	int r = check_errand(s, errand, err);
+	pid_t pid = 0;
+	int listener = -1, r = check_errand(s, errand, err);
 
 	if (r == 0)
 		r = errand_pack(errand, &packet, err);
@@ -548,7 +568,10 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	parts[0] = (struct iovec){&packet.order, sizeof(packet.order)};
 	parts[1] = (struct iovec){packet.words, packet.order.size};
 	r = !l ? err_oom(err) : s->living == 0 ? guard_renew(&s->sandbox.guard, err) : 0;
-	if (r == 0 && send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len) < 0)
+	if (r == 0 &&
+	    !reserve_give(&s->reserve, errand, parts, packet.words ? 2 : 1, packet.fds,
+			  packet.fds_len, &listener, &pid) &&
+	    send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len) < 0)
 		r = err_sys(err, -EPIPE, "pass the command to the sandbox");
 	errand_packet_release(&packet);
 	if (r < 0) {
@@ -562,6 +585,11 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	l->next = s->first;
 	s->first = l;
 	s->living++;
+	if (listener >= 0)
+		take_listener(s, l, listener);
+	if (pid)
+		living_started(l, pid);
+	order_spare(s, pid ? l->id : 0);
 	return 0;
 }
 

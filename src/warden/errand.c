@@ -71,8 +71,7 @@ static void put_fds(const struct errand *e, struct errand_packet *p)
 		p->fds[p->fds_len++] = e->notes;
 }
 
-/* A tool starts nothing. */
-static bool errand_is_held(const struct errand *e)
+bool errand_is_held(const struct errand *e)
 {
 	return !e->is_tool && (e->timeout_ms != UINT64_MAX || e->cpu_ms != UINT64_MAX ||
 			       e->memory != UINT64_MAX || e->pids != UINT64_MAX);

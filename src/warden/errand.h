@@ -61,6 +61,8 @@ struct errand_packet {
 	int file; /* owned: the words, apart; -1 */
 };
 
+/* Is it to be looked after because it has limits? A tool starts nothing. */
+bool errand_is_held(const struct errand *errand);
 /* -E2BIG: too long to be sent, or for the kernel to execute. */
 int errand_pack(const struct errand *errand, struct errand_packet *ret, struct err *err);
 void errand_packet_release(struct errand_packet *packet);

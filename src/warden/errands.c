@@ -26,6 +26,7 @@
 #include "warden/parcel.h"
 #include "warden/protocol.h"
 #include "warden/sockets.h"
+#include "warden/spare.h"
 #include "warden/warden.h"
 
 enum {
@@ -51,6 +52,12 @@ static struct running table[ERRANDS_MAX];
 static size_t table_len; /* no living one from here on */
 
 static bool quiet = true; /* and told so */
+
+static struct {
+	pid_t pid; /* 0: none */
+	bool over; /* it has ended, as `word` says: perhaps it is an errand that we do not know of yet */
+	struct holder_word word;
+} spare;
 
 static struct running *find_id(uint32_t id)
 {
@@ -113,6 +120,17 @@ static void note_end(struct running *e, int status, const struct rusage *usage)
 	e->pipe = fd_close(e->pipe);
 }
 
+/* One that somebody has stopped would make an errand wait. */
+static void note_spare(int status, const struct rusage *usage)
+{
+	if (WIFSTOPPED(status)) {
+		(void)kill(spare.pid, SIGKILL);
+		return;
+	}
+	spare.over = true;
+	spare.word = holder_word_of(status, usage);
+}
+
 /* True when more may be there: in a flood orders are looked at, too. */
 static bool reap(const struct warden *w)
 {
@@ -120,13 +138,15 @@ static bool reap(const struct warden *w)
 		struct running *e;
 		struct rusage usage;
 		int status;
-		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
+		pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED | __WALL, &usage);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid <= 0)
 			return false;
-		e = find_child(pid);
+		if (pid == spare.pid && !spare.over)
+			note_spare(status, &usage);
+		e = WIFSTOPPED(status) ? NULL : find_child(pid);
 		if (!e)
 			continue; /* what an errand left behind */
 		note_end(e, status, &usage);
@@ -162,7 +182,8 @@ static bool end_kin(const struct warden *w)
 	return more;
 }
 
-/* Without children nobody else is inside: all that is orphaned comes to us. */
+/* Without children nobody else is inside: all that is orphaned comes to us. A spare is not
+ * waited for here. */
 static void tell_quiet(const struct warden *w)
 {
 	struct warden_report report = {.kind = WARDEN_QUIET};
@@ -177,32 +198,15 @@ static void tell_quiet(const struct warden *w)
 
 /* -- How it begins -------------------------------------------------------- */
 
-/* Which descriptor is what, as errand_pack() has it. */
-static void sort_fds(const struct parcel *p, struct launch *command)
-{
-	size_t next = p->order.order.value & ERRAND_APART ? 1 : 0;
-
-	for (int i = 0; i < 3; i++)
-		command->fds[i] = p->order.pty.mask & 1u << i ? -1 : p->fds[next++];
-	command->notes = p->order.order.value & ERRAND_NOTES ? p->fds[next] : -1;
-}
-
 static int start(const struct warden *w, struct parcel *p, struct running *e, struct err *err)
 {
 	struct parcel_words words = {0};
-	struct launch command = {.is_errand = true,
-				 .id = p->order.order.id,
-				 .terminal = -1,
-				 .umask = p->order.umask & 0777,
-				 .is_tool = p->order.order.value & ERRAND_TOOL};
+	struct launch command;
 	int r = parcel_open(p, &words, err);
 
 	if (r < 0)
 		return r;
-	command.argv = words.at.argv;
-	command.env = words.at.env;
-	command.cwd = words.at.cwd;
-	sort_fds(p, &command);
+	command = launch_of(p, &words);
 	e->pipe = -1;
 	if (command.is_tool && !w->job->tool) {
 		r = err_set(err, ERR_SYSTEM, -ENOTSUP, "this sandbox has no tools");
@@ -243,6 +247,38 @@ static void take_errand(const struct warden *w, struct parcel *p)
 		fd_close(p->fds[i]);
 	if (r < 0 && warden_send_report(w->job->channel, &failed) < 0)
 		warden_orphaned(w);
+}
+
+/* The spare has become errand ID, and may have ended since. */
+static void adopt_spare(const struct warden *w, uint32_t id)
+{
+	struct running *e = find_free();
+
+	quiet = false;
+	if (!e)
+		warden_orphaned(w); /* a supervisor of ours can count */
+	*e = (struct running){.id = id, .leader = spare.pid, .child = spare.pid, .pipe = -1};
+	if (spare.pid && !spare.over)
+		return;
+	e->over = true;
+	e->word = spare.pid ? spare.word : (struct holder_word){.status = SIGKILL};
+	report_end(w, e);
+}
+
+/* One that it is not told to have become is of no use any more, and ends by itself. */
+static void renew_spare(const struct warden *w, struct parcel *p)
+{
+	const struct warden_order *order = &p->order.order;
+	pid_t pid = 0;
+
+	if (order->id)
+		adopt_spare(w, order->id);
+	if (p->fds_len == 1 && spare_is_worth(w->job))
+		pid = spare_start(w->job, (uint32_t)order->value, p->fds[0]);
+	spare.pid = pid > 0 ? pid : 0;
+	spare.over = false;
+	while (p->fds_len > 0)
+		fd_close(p->fds[--p->fds_len]);
 }
 
 /* -- Orders --------------------------------------------------------------- */
@@ -293,6 +329,8 @@ static void take_orders(struct warden *w)
 			warden_orphaned(w);
 		if (parcel.order.order.kind == WARDEN_ERRAND)
 			take_errand(w, &parcel);
+		else if (parcel.order.order.kind == WARDEN_SPARE)
+			renew_spare(w, &parcel);
 		else
 			obey(w, &parcel.order.order);
 	}
