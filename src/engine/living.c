@@ -48,7 +48,7 @@ struct living *living_new(const struct errand *errand, const struct watcher *wat
 
 	if (!l)
 		return NULL;
-	l->id = errand->id;
+	l->id = l->inside = errand->id;
 	l->own = own;
 	l->loop = loop;
 	l->watched = watcher;
@@ -83,7 +83,7 @@ void living_end(struct living *l)
 {
 	if (l->over)
 		return;
-	l->signal_kin(l->data, l->id, l->asked_to_end ? SIGKILL : SIGTERM);
+	l->signal_kin(l->data, l->inside, l->asked_to_end ? SIGKILL : SIGTERM);
 	if (!l->unheard)
 		l->deadline.at_ns = clock_mono_ns() +
 				    (l->asked_to_end ? SILENCE_MS : GRACE_MS) * MS;

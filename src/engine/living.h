@@ -24,8 +24,9 @@ struct warden_report;
 struct living {
 	struct living *next;
 	uint32_t id;
-	void *own;  /* the user's */
-	void *data; /* for `signal_kin` */
+	uint32_t inside; /* what the warden calls it: the same, or as the spare that it became */
+	void *own;       /* the user's */
+	void *data;      /* for `signal_kin` */
 	struct loop *loop;
 	void (*signal_kin)(void *data, uint32_t id, int sig);
 	struct watcher watcher;

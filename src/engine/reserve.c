@@ -63,34 +63,38 @@ void reserve_init(struct reserve *r, const struct plan *plan, struct loop *loop,
 	loop_add_timer(loop, &r->timer);
 }
 
-bool reserve_order(struct reserve *r, uint32_t taken, struct warden_order *ret_order, int *ret_sock)
+bool reserve_order(struct reserve *r, struct warden_order *ret_order, int *ret_sock)
 {
-	int pair[2] = {-1, -1};
+	int pair[2];
 
-	if (r->loop && r->sock < 0 &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
-		r->number = (r->number + 1) % WARDEN_SPARE_ID;
-		r->sock = pair[0];
-		r->timer.at_ns = clock_mono_ns() + KEEP_NS;
-	}
-	*ret_order = (struct warden_order){
-		.kind = WARDEN_SPARE, .value = (int32_t)r->number, .id = taken};
+	if (!r->loop || r->sock >= 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return false;
+	r->id = (r->id + 1) | WARDEN_SPARE_ID;
+	r->sock = pair[0];
+	r->timer.at_ns = clock_mono_ns() + KEEP_NS;
+	*ret_order = (struct warden_order){.kind = WARDEN_SPARE, .id = r->id};
 	*ret_sock = pair[1];
-	return taken || pair[1] >= 0;
+	return true;
+}
+
+static bool is_ready(const struct warden_report *report)
+{
+	return report->kind == WARDEN_LISTENER || report->kind == WARDEN_STARTING;
 }
 
 bool reserve_take(struct reserve *r, const struct warden_report *report, int fd, pid_t sender,
 		  pid_t warden)
 {
-	if (!(report->id & WARDEN_SPARE_ID))
+	if (r->sock < 0 || report->id != r->id)
 		return false;
-	if (r->sock < 0 || report->id != (r->number | WARDEN_SPARE_ID) || r->pid ||
-	    !manner_read(warden, &r->manner)) {
-		fd_close(fd);
+	if (is_ready(report) && !r->pid && manner_read(warden, &r->manner)) {
+		r->pid = sender;
+		r->listener = fd;
 		return true;
 	}
-	r->pid = sender;
-	r->listener = fd;
+	fd_close(fd);
+	dismiss(r);
 	return true;
 }
 
@@ -101,15 +105,16 @@ static bool is_fit(const struct reserve *r)
 	return manner_read(r->pid, &now) && memcmp(&now, &r->manner, sizeof(now)) == 0;
 }
 
-bool reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-		  size_t n_parts, const int *fds, size_t n_fds, int *ret_listener, pid_t *ret_pid)
+uint32_t reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+		      size_t n_parts, const int *fds, size_t n_fds, int *ret_listener,
+		      pid_t *ret_pid)
 {
 	struct outbox none = {0};
 	bool given;
 
 	/* With a terminal or limits there is more to it. */
 	if (!r->pid || errand->pty || errand->is_tool || errand_is_held(errand))
-		return false;
+		return 0;
 	given = is_fit(r) && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0;
 	outbox_release(&none);
 	if (given) {
@@ -118,7 +123,7 @@ bool reserve_give(struct reserve *r, const struct errand *errand, const struct i
 		r->listener = -1;
 	}
 	dismiss(r);
-	return given;
+	return given ? r->id : 0;
 }
 
 void reserve_release(struct reserve *r)

@@ -33,7 +33,7 @@ struct reserve {
 	struct loop *loop; /* NULL: this sandbox has none */
 	struct parked *parked;
 	struct loop_timer timer; /* nobody wanted it for a while */
-	uint32_t number;         /* of the one that was ordered last */
+	uint32_t id;             /* of the one that was ordered last */
 	int sock;                /* to it; -1: none was ordered */
 	pid_t pid;               /* 0: not ready */
 	int listener;            /* of its filter; -1: none */
@@ -43,14 +43,15 @@ struct reserve {
 /* A limit of processes would count it, and a plan that is not observed gains little. */
 void reserve_init(struct reserve *r, const struct plan *plan, struct loop *loop,
 		  struct parked *parked);
-/* True: *ret_order is to be sent, with *ret_sock unless that is -1, which is the caller's.
- * TAKEN: the errand that the last one has become, or 0. */
-bool reserve_order(struct reserve *r, uint32_t taken, struct warden_order *ret_order,
-		   int *ret_sock);
-/* True: REPORT is one about a spare, and FD, which came along, taken. WARDEN: its pid. */
+/* True: one is wanted, *ret_order is to be sent, with *ret_sock, which is the caller's. */
+bool reserve_order(struct reserve *r, struct warden_order *ret_order, int *ret_sock);
+/* True: REPORT is about the one that is here, and FD, which came along, taken. WARDEN: its
+ * pid. */
 bool reserve_take(struct reserve *r, const struct warden_report *report, int fd, pid_t sender,
 		  pid_t warden);
-/* Pass ERRAND to the one that is ready. True: done; *ret_listener is the caller's, or -1. */
-bool reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-		  size_t n_parts, const int *fds, size_t n_fds, int *ret_listener, pid_t *ret_pid);
+/* Pass ERRAND to the one that is ready: what the warden calls it from now on, or 0.
+ * *ret_listener is the caller's, or -1. */
+uint32_t reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+		      size_t n_parts, const int *fds, size_t n_fds, int *ret_listener,
+		      pid_t *ret_pid);
 void reserve_release(struct reserve *r);

@@ -88,7 +88,7 @@ static void signal_kin(void *data, uint32_t id, int sig)
 static struct living *find(const struct stand *s, uint32_t id)
 {
 	for (struct living *l = s->first; l; l = l->next)
-		if (l->id == id && !l->over)
+		if ((l->id == id || l->inside == id) && !l->over)
 			return l;
 	return NULL;
 }
@@ -158,6 +158,18 @@ static void release_watched(struct stand *s, struct living *l)
 		watcher.done(watcher.data);
 }
 
+/* For the next one, if it comes soon. */
+static void order_spare(struct stand *s)
+{
+	struct warden_order order;
+	int sock;
+
+	if (s->gone || !reserve_order(&s->reserve, &order, &sock))
+		return;
+	(void)send_parts(s, &(struct iovec){&order, sizeof(order)}, 1, &sock, 1);
+	fd_close(sock);
+}
+
 /* REPORT: EXITED or FAILED. */
 static void tell_end(struct stand *s, struct living *l, const struct warden_report *report)
 {
@@ -179,6 +191,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 	s->ear.ended(s->ear.data, own, &result, failed ? &report->err : NULL);
 	if (failed || living_is_silent(l))
 		release_watched(s, l);
+	order_spare(s);
 }
 
 /* -- Reports -------------------------------------------------------------- */
@@ -195,8 +208,8 @@ static void on_listener(void *data, short revents)
 	stop_listening(s, l);
 	if (revents & POLLIN) {
 		if (!l->over)
-			signal_kin(s, l->id, SIGKILL); /* its calls would wait for ever */
-		l->listener = fd_close(l->listener);   /* now they fail */
+			signal_kin(s, l->inside, SIGKILL); /* its calls would wait for ever */
+		l->listener = fd_close(l->listener);       /* now they fail */
 	}
 	if (l->over)
 		release_watched(s, l);
@@ -208,7 +221,7 @@ static void take_listener(struct stand *s, struct living *l, int listener)
 	if (listener < 0 || !l->watched || l->listener >= 0 ||
 	    loop_add(s->loop, listener, POLLIN, on_listener, l) < 0) {
 		fd_close(listener);
-		signal_kin(s, l->id, SIGKILL);
+		signal_kin(s, l->inside, SIGKILL);
 		return;
 	}
 	l->listener = listener;
@@ -525,7 +538,7 @@ static int check_errand(const struct stand *s, const struct errand *e, struct er
 
 	if (s->gone)
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox has ended");
-	if (e->id == 0 || find(s, e->id))
+	if (e->id == 0 || e->id & WARDEN_SPARE_ID || find(s, e->id))
 		return err_set(err, ERR_SYSTEM, -EEXIST, "a command with this id is there");
 	if (s->living == ERRANDS_MAX)
 		return err_set(err, ERR_SYSTEM, -EAGAIN, "%d commands run in this sandbox already",
@@ -538,26 +551,15 @@ static int check_errand(const struct stand *s, const struct errand *e, struct er
 	return r;
 }
 
-/* The warden has to know what became of its spare. */
-static void order_spare(struct stand *s, uint32_t taken)
-{
-	struct warden_order order;
-	int sock;
-
-	if (reserve_order(&s->reserve, taken, &order, &sock) &&
-	    send_parts(s, &(struct iovec){&order, sizeof(order)}, 1, &sock, sock >= 0) < 0 && taken)
-		kill_sandbox(s);
-	fd_close(sock);
-}
-
 int stand_start(struct stand *s, const struct errand *errand, const struct watcher *watcher,
 		void *own, struct err *err)
 {
 	struct errand_packet packet;
 	struct iovec parts[2];
 	struct living *l;
-	pid_t pid = 0;
 	int listener = -1, r = check_errand(s, errand, err);
+	uint32_t spare = 0;
+	pid_t pid;
 
 	if (r == 0)
 		r = errand_pack(errand, &packet, err);
@@ -568,9 +570,10 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	parts[0] = (struct iovec){&packet.order, sizeof(packet.order)};
 	parts[1] = (struct iovec){packet.words, packet.order.size};
 	r = !l ? err_oom(err) : s->living == 0 ? guard_renew(&s->sandbox.guard, err) : 0;
-	if (r == 0 &&
-	    !reserve_give(&s->reserve, errand, parts, packet.words ? 2 : 1, packet.fds,
-			  packet.fds_len, &listener, &pid) &&
+	if (r == 0)
+		spare = reserve_give(&s->reserve, errand, parts, packet.words ? 2 : 1, packet.fds,
+				     packet.fds_len, &listener, &pid);
+	if (r == 0 && !spare &&
 	    send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len) < 0)
 		r = err_sys(err, -EPIPE, "pass the command to the sandbox");
 	errand_packet_release(&packet);
@@ -585,18 +588,21 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	l->next = s->first;
 	s->first = l;
 	s->living++;
-	if (listener >= 0)
-		take_listener(s, l, listener);
-	if (pid)
+	if (spare) {
+		l->inside = spare;
+		if (listener >= 0)
+			take_listener(s, l, listener);
 		living_started(l, pid);
-	order_spare(s, pid ? l->id : 0);
+	}
 	return 0;
 }
 
 void stand_signal(struct stand *s, uint32_t id, int sig)
 {
-	if (find(s, id))
-		send_order(s, WARDEN_SIGNAL, id, sig);
+	const struct living *l = find(s, id);
+
+	if (l)
+		send_order(s, WARDEN_SIGNAL, l->inside, sig);
 }
 
 void stand_end(struct stand *s, uint32_t id)

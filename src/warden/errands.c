@@ -31,9 +31,10 @@
 
 enum {
 	REAP_MAX = 1000,
-	ORDERS_MAX = 16,   /* in one turn */
-	LOOK_MS = 2,       /* between two looks for kin that is to end */
-	KIN_END_MS = 2000, /* what is left then belongs to the sandbox */
+	ORDERS_MAX = 16,             /* in one turn */
+	LOOK_MS = 2,                 /* between two looks for kin that is to end */
+	KIN_END_MS = 2000,           /* what is left then belongs to the sandbox */
+	TABLE_MAX = ERRANDS_MAX + 8, /* with spares, of which some may just be ending */
 };
 
 struct running {
@@ -43,21 +44,16 @@ struct running {
 	int pipe;          /* the holder's; -1 */
 	bool ending;       /* its kin is to end with it */
 	bool over;         /* it has: `word` says how */
+	bool was_spare;    /* and may be one yet: nobody inside */
 	int signal;        /* what its kin gets; 0: nothing more */
 	uint64_t until_ns; /* its kin is looked for */
 	struct holder_word word;
 };
 
-static struct running table[ERRANDS_MAX];
+static struct running table[TABLE_MAX];
 static size_t table_len; /* no living one from here on */
 
 static bool quiet = true; /* and told so */
-
-static struct {
-	pid_t pid; /* 0: none */
-	bool over; /* it has ended, as `word` says: perhaps it is an errand that we do not know of yet */
-	struct holder_word word;
-} spare;
 
 static struct running *find_id(uint32_t id)
 {
@@ -80,7 +76,7 @@ static struct running *find_free(void)
 	for (size_t i = 0; i < table_len; i++)
 		if (!table[i].id)
 			return &table[i];
-	return table_len < ERRANDS_MAX ? &table[table_len++] : NULL;
+	return table_len < TABLE_MAX ? &table[table_len++] : NULL;
 }
 
 static void let_go(struct running *e)
@@ -101,6 +97,7 @@ static void report_end(const struct warden *w, struct running *e)
 				       .memory = e->word.memory,
 				       .written = e->word.written};
 
+	quiet = false; /* a spare may have been an errand, who knows since when */
 	let_go(e);
 	if (warden_send_report(w->job->channel, &report) < 0)
 		warden_orphaned(w);
@@ -120,42 +117,50 @@ static void note_end(struct running *e, int status, const struct rusage *usage)
 	e->pipe = fd_close(e->pipe);
 }
 
-/* One that somebody has stopped would make an errand wait. */
-static void note_spare(int status, const struct rusage *usage)
+static void take_end(const struct warden *w, pid_t pid, int status, const struct rusage *usage)
 {
-	if (WIFSTOPPED(status)) {
-		(void)kill(spare.pid, SIGKILL);
+	struct running *e = find_child(pid);
+
+	if (!e)
+		return; /* what an errand left behind */
+	note_end(e, status, usage);
+	if (!e->ending) {
+		report_end(w, e);
 		return;
 	}
-	spare.over = true;
-	spare.word = holder_word_of(status, usage);
+	e->signal = SIGKILL;
+	e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
+}
+
+/* Spares that have become no program. One that somebody has stopped would make its errand
+ * wait. */
+static void reap_spares(const struct warden *w)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | __WCLONE, &usage)) > 0)
+		if (WIFSTOPPED(status))
+			(void)kill(pid, SIGKILL);
+		else
+			take_end(w, pid, status, &usage);
 }
 
 /* True when more may be there: in a flood orders are looked at, too. */
 static bool reap(const struct warden *w)
 {
+	reap_spares(w);
 	for (int i = 0; i < REAP_MAX; i++) {
-		struct running *e;
 		struct rusage usage;
 		int status;
-		pid_t pid = wait4(-1, &status, WNOHANG | WUNTRACED | __WALL, &usage);
+		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
 
 		if (pid < 0 && errno == EINTR)
 			continue;
 		if (pid <= 0)
 			return false;
-		if (pid == spare.pid && !spare.over)
-			note_spare(status, &usage);
-		e = WIFSTOPPED(status) ? NULL : find_child(pid);
-		if (!e)
-			continue; /* what an errand left behind */
-		note_end(e, status, &usage);
-		if (!e->ending) {
-			report_end(w, e);
-			continue;
-		}
-		e->signal = SIGKILL;
-		e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
+		take_end(w, pid, status, &usage);
 	}
 	return true;
 }
@@ -182,13 +187,21 @@ static bool end_kin(const struct warden *w)
 	return more;
 }
 
+static bool has_errands(void)
+{
+	for (size_t i = 0; i < table_len; i++)
+		if (table[i].id && !table[i].was_spare)
+			return true;
+	return false;
+}
+
 /* Without children nobody else is inside: all that is orphaned comes to us. A spare is not
- * waited for here. */
+ * waited for here until it is a program. */
 static void tell_quiet(const struct warden *w)
 {
 	struct warden_report report = {.kind = WARDEN_QUIET};
 
-	if (quiet || table_len > 0 ||
+	if (quiet || has_errands() ||
 	    waitid(P_ALL, 0, &(siginfo_t){0}, WNOHANG | WEXITED | WNOWAIT) == 0 || errno != ECHILD)
 		return;
 	quiet = true;
@@ -249,34 +262,18 @@ static void take_errand(const struct warden *w, struct parcel *p)
 		warden_orphaned(w);
 }
 
-/* The spare has become errand ID, and may have ended since. */
-static void adopt_spare(const struct warden *w, uint32_t id)
+/* Without one errands start as ever. */
+static void make_spare(const struct warden *w, struct parcel *p)
 {
-	struct running *e = find_free();
+	uint32_t id = p->order.order.id;
+	struct running *e = p->fds_len == 1 && spare_is_worth(w->job) ? find_free() : NULL;
+	pid_t pid = e ? spare_start(w->job, id, p->fds[0]) : 0;
 
-	quiet = false;
-	if (!e)
-		warden_orphaned(w); /* a supervisor of ours can count */
-	*e = (struct running){.id = id, .leader = spare.pid, .child = spare.pid, .pipe = -1};
-	if (spare.pid && !spare.over)
-		return;
-	e->over = true;
-	e->word = spare.pid ? spare.word : (struct holder_word){.status = SIGKILL};
-	report_end(w, e);
-}
-
-/* One that it is not told to have become is of no use any more, and ends by itself. */
-static void renew_spare(const struct warden *w, struct parcel *p)
-{
-	const struct warden_order *order = &p->order.order;
-	pid_t pid = 0;
-
-	if (order->id)
-		adopt_spare(w, order->id);
-	if (p->fds_len == 1 && spare_is_worth(w->job))
-		pid = spare_start(w->job, (uint32_t)order->value, p->fds[0]);
-	spare.pid = pid > 0 ? pid : 0;
-	spare.over = false;
+	if (pid > 0)
+		*e = (struct running){
+			.id = id, .leader = pid, .child = pid, .pipe = -1, .was_spare = true};
+	else if (e)
+		let_go(e);
 	while (p->fds_len > 0)
 		fd_close(p->fds[--p->fds_len]);
 }
@@ -330,7 +327,7 @@ static void take_orders(struct warden *w)
 		if (parcel.order.order.kind == WARDEN_ERRAND)
 			take_errand(w, &parcel);
 		else if (parcel.order.order.kind == WARDEN_SPARE)
-			renew_spare(w, &parcel);
+			make_spare(w, &parcel);
 		else
 			obey(w, &parcel.order.order);
 	}

@@ -14,8 +14,8 @@
  *
  * A standing warden reports STARTING without an id when it takes errands (errand.h). From
  * then on each report is about the errand whose id it bears: its own process says STARTING
- * or LISTENER, so that the kernel tells its pid; EXITED or FAILED is the last of it. A spare
- * (spare.h) says the same of itself when it is ready, with WARDEN_SPARE_ID in place of an id.
+ * or LISTENER, so that the kernel tells its pid; EXITED or FAILED is the last of it. For a
+ * spare (spare.h) that is when it is ready, and the errand that it becomes goes by its id.
  */
 #pragma once
 #include <stdbool.h>
@@ -54,11 +54,10 @@ enum warden_order_kind {
 	WARDEN_SIGNAL_KIN, /* `value` to all that belongs to an errand, which is to end */
 	WARDEN_ERRAND,     /* the beginning of a struct errand_order */
 	WARDEN_MORE_SOCKETS,
-	WARDEN_SPARE, /* the spare has become errand `id`, unless that is 0; make another one,
-		       * number `value`, which gets its errand by the socket that comes along */
+	WARDEN_SPARE, /* make a spare, which gets its errand by the socket that comes along */
 };
 
-/* In reports of a spare: its number and this. Errands have smaller ids. */
+/* Ids of spares have this bit, those of other errands do not. */
 #define WARDEN_SPARE_ID 0x80000000u
 
 struct warden_order {

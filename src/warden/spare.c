@@ -22,7 +22,7 @@ bool spare_is_worth(const struct warden_job *job)
 
 /* Signals are not blocked while it waits: one that is sent to it does its work now, and not
  * to the errand. */
-static int prepare(struct warden_job *job, struct landlock *own, uint32_t number, struct err *err)
+static int prepare(struct warden_job *job, struct landlock *own, uint32_t id, struct err *err)
 {
 	int r = 0;
 
@@ -30,7 +30,7 @@ static int prepare(struct warden_job *job, struct landlock *own, uint32_t number
 		r = landlock_copy(job->landlock, own, err);
 		job->landlock = own;
 	}
-	return r < 0 ? r : launch_prepare_ahead(job, number | WARDEN_SPARE_ID, err);
+	return r < 0 ? r : launch_prepare_ahead(job, id, err);
 }
 
 static int await(int sock, struct parcel *p)
@@ -58,27 +58,26 @@ static void become(const struct warden_job *job, struct parcel *p, struct err *e
 		exec_error(exec_program(command.argv, command.env), command.argv[0], err);
 }
 
-_Noreturn static void live(const struct warden_job *whose, uint32_t number, int sock)
+_Noreturn static void live(const struct warden_job *whose, uint32_t id, int sock)
 {
 	static struct parcel parcel;
-	struct warden_report failed = {.kind = WARDEN_FAILED};
+	struct warden_report failed = {.kind = WARDEN_FAILED, .id = id};
 	struct warden_job job = *whose;
 	struct landlock own;
 
 	/* The supervisor sees nothing but its end. */
-	if (prepare(&job, &own, number, &failed.err) < 0 || await(sock, &parcel) < 0)
+	if (prepare(&job, &own, id, &failed.err) < 0 || await(sock, &parcel) < 0)
 		_exit(1);
-	failed.id = parcel.order.order.id;
 	become(&job, &parcel, &failed.err);
 	(void)warden_send_report(job.channel, &failed);
 	_exit(1);
 }
 
-pid_t spare_start(const struct warden_job *job, uint32_t number, int sock)
+pid_t spare_start(const struct warden_job *job, uint32_t id, int sock)
 {
 	long pid = syscall(SYS_clone, (long)SPARE_SIGNAL, NULL, NULL, NULL, NULL);
 
 	if (pid == 0)
-		live(job, number, sock);
+		live(job, id, sock);
 	return pid < 0 ? -errno : (pid_t)pid;
 }

@@ -23,4 +23,4 @@ enum { SPARE_SIGNAL = SIGUSR2 };
  * ends a spare for sure. */
 bool spare_is_worth(const struct warden_job *job);
 /* Its pid, or -errno. It reports when it is ready, and ends when SOCK hangs up. */
-pid_t spare_start(const struct warden_job *job, uint32_t number, int sock);
+pid_t spare_start(const struct warden_job *job, uint32_t id, int sock);
