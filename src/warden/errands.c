@@ -33,6 +33,7 @@ enum {
 	REAP_MAX = 1000,
 	ORDERS_MAX = 16,             /* in one turn */
 	LOOK_MS = 2,                 /* between two looks for kin that is to end */
+	PAUSE_NS = 150000,           /* without work, and there is time for a spare */
 	KIN_END_MS = 2000,           /* what is left then belongs to the sandbox */
 	TABLE_MAX = ERRANDS_MAX + 8, /* with spares, of which some may just be ending */
 };
@@ -262,20 +263,36 @@ static void take_errand(const struct warden *w, struct parcel *p)
 		warden_orphaned(w);
 }
 
-/* Without one errands start as ever. */
-static void make_spare(const struct warden *w, struct parcel *p)
-{
-	uint32_t id = p->order.order.id;
-	struct running *e = p->fds_len == 1 && spare_is_worth(w->job) ? find_free() : NULL;
-	pid_t pid = e ? spare_start(w->job, id, p->fds[0]) : 0;
+/* Made when nothing else is to be done: whoever waits for the last errand is to go first. */
+static struct {
+	uint32_t id;
+	int sock; /* -1: none is wanted */
+} wanted = {.sock = -1};
 
-	if (pid > 0)
-		*e = (struct running){
-			.id = id, .leader = pid, .child = pid, .pipe = -1, .was_spare = true};
-	else if (e)
-		let_go(e);
+static void want_spare(const struct warden *w, struct parcel *p)
+{
+	fd_close(wanted.sock);
+	wanted.id = p->order.order.id;
+	wanted.sock = p->fds_len > 0 && spare_is_worth(w->job) ? p->fds[--p->fds_len] : -1;
 	while (p->fds_len > 0)
 		fd_close(p->fds[--p->fds_len]);
+}
+
+/* Without one errands start as ever. */
+static void make_spare(const struct warden *w)
+{
+	struct running *e = find_free();
+	pid_t pid = e ? spare_start(w->job, wanted.id, wanted.sock) : 0;
+
+	if (pid > 0)
+		*e = (struct running){.id = wanted.id,
+				      .leader = pid,
+				      .child = pid,
+				      .pipe = -1,
+				      .was_spare = true};
+	else if (e)
+		let_go(e);
+	wanted.sock = fd_close(wanted.sock);
 }
 
 /* -- Orders --------------------------------------------------------------- */
@@ -327,7 +344,7 @@ static void take_orders(struct warden *w)
 		if (parcel.order.order.kind == WARDEN_ERRAND)
 			take_errand(w, &parcel);
 		else if (parcel.order.order.kind == WARDEN_SPARE)
-			make_spare(w, &parcel);
+			want_spare(w, &parcel);
 		else
 			obey(w, &parcel.order.order);
 	}
@@ -368,10 +385,18 @@ static void settle_down(struct warden *w)
 }
 
 /* For ever: then with as little memory as can be. */
-static int await(struct pollfd fds[2], int ms)
+static int await(const struct warden *w, struct pollfd fds[2], int ms)
 {
-	int n = poll(fds, 2, ms < 0 ? LEAN_AFTER_MS : ms);
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int n;
 
+	if (wanted.sock >= 0 && ms < 0) {
+		n = ppoll(fds, 2, &pause, NULL);
+		if (n == 0)
+			make_spare(w);
+		return n;
+	}
+	n = poll(fds, 2, ms < 0 ? LEAN_AFTER_MS : ms);
 	return n == 0 && ms < 0 ? lean_poll(fds, 2, -1) : n;
 }
 
@@ -392,7 +417,7 @@ _Noreturn void errands_serve(struct warden *w, int children)
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (await(fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
+		if (await(w, fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
 			warden_end(w, -1);
 		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			;

@@ -143,8 +143,10 @@ static int unblock_signals(struct err *err)
 
 int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err)
 {
-	int r = start_session(-1, err);
+	int r = set_limits(err);
 
+	if (r == 0)
+		r = start_session(-1, err);
 	if (r == 0)
 		r = unblock_signals(err);
 	return r < 0 ? r : enter_observed(job->observed, id, job->channel, err);
@@ -152,10 +154,8 @@ int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *
 
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command, struct err *err)
 {
-	int channel = job->channel, r = set_limits(err);
+	int channel = job->channel, r = set_scene(command, &channel, err);
 
-	if (r == 0)
-		r = set_scene(command, &channel, err);
 	if (r == 0 && job->landlock)
 		r = landlock_enter(job->landlock, err);
 	return r;

@@ -36,7 +36,8 @@ int launch_keep_limits(struct err *err);
 /* That of an errand, which came as PARCEL and is good as long as that and WORDS are. */
 struct launch launch_of(const struct parcel *parcel, const struct parcel_words *words);
 /* For a process that is to become an errand: what can be done before it is known which, and
- * that it is ready, as ID; then the rest, but for its program. */
+ * that it is ready, as ID; then the rest, but for its program. Limits come first: the filters
+ * of others let nobody change them. */
 int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err);
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command,
 			struct err *err);
