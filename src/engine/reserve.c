@@ -63,19 +63,20 @@ void reserve_init(struct reserve *r, const struct plan *plan, struct loop *loop,
 	loop_add_timer(loop, &r->timer);
 }
 
-bool reserve_order(struct reserve *r, struct warden_order *ret_order, int *ret_sock)
+void reserve_fill(struct reserve *r, reserve_send *send, void *data)
 {
+	struct warden_order order = {.kind = WARDEN_SPARE};
 	int pair[2];
 
 	if (!r->loop || r->sock >= 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return false;
-	r->id = (r->id + 1) | WARDEN_SPARE_ID;
+		return;
+	order.id = r->id = (r->id + 1) | WARDEN_SPARE_ID;
 	r->sock = pair[0];
 	r->timer.at_ns = clock_mono_ns() + KEEP_NS;
-	*ret_order = (struct warden_order){.kind = WARDEN_SPARE, .id = r->id};
-	*ret_sock = pair[1];
-	return true;
+	if (send(data, &order, &pair[1]) < 0)
+		dismiss(r);
+	fd_close(pair[1]);
 }
 
 static bool is_ready(const struct warden_report *report)
@@ -105,25 +106,22 @@ static bool is_fit(const struct reserve *r)
 	return manner_read(r->pid, &now) && memcmp(&now, &r->manner, sizeof(now)) == 0;
 }
 
-uint32_t reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-		      size_t n_parts, const int *fds, size_t n_fds, int *ret_listener,
-		      pid_t *ret_pid)
+struct given reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+			  size_t n_parts, const int *fds, size_t n_fds)
 {
+	struct given given = {.listener = -1};
 	struct outbox none = {0};
-	bool given;
 
 	/* With a terminal or limits there is more to it. */
 	if (!r->pid || errand->pty || errand->is_tool || errand_is_held(errand))
-		return 0;
-	given = is_fit(r) && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0;
-	outbox_release(&none);
-	if (given) {
-		*ret_listener = r->listener;
-		*ret_pid = r->pid;
+		return given;
+	if (is_fit(r) && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0) {
+		given = (struct given){.id = r->id, .listener = r->listener, .pid = r->pid};
 		r->listener = -1;
 	}
+	outbox_release(&none);
 	dismiss(r);
-	return given ? r->id : 0;
+	return given;
 }
 
 void reserve_release(struct reserve *r)

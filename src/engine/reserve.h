@@ -40,18 +40,23 @@ struct reserve {
 	struct manner manner;    /* the warden's, when it got ready */
 };
 
+typedef int reserve_send(void *data, const struct warden_order *order, const int *sock);
+
 /* A limit of processes would count it, and a plan that is not observed gains little. */
 void reserve_init(struct reserve *r, const struct plan *plan, struct loop *loop,
 		  struct parked *parked);
-/* True: one is wanted, *ret_order is to be sent, with *ret_sock, which is the caller's. */
-bool reserve_order(struct reserve *r, struct warden_order *ret_order, int *ret_sock);
+/* For the next errand, if it comes soon: order one by SEND, unless one is there. */
+void reserve_fill(struct reserve *r, reserve_send *send, void *data);
 /* True: REPORT is about the one that is here, and FD, which came along, taken. WARDEN: its
  * pid. */
 bool reserve_take(struct reserve *r, const struct warden_report *report, int fd, pid_t sender,
 		  pid_t warden);
-/* Pass ERRAND to the one that is ready: what the warden calls it from now on, or 0.
- * *ret_listener is the caller's, or -1. */
-uint32_t reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-		      size_t n_parts, const int *fds, size_t n_fds, int *ret_listener,
-		      pid_t *ret_pid);
+/* Pass ERRAND to the one that is ready. */
+struct given {
+	uint32_t id;  /* what the warden calls it from now on; 0: there is none */
+	int listener; /* the caller's; -1: none */
+	pid_t pid;
+};
+struct given reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+			  size_t n_parts, const int *fds, size_t n_fds);
 void reserve_release(struct reserve *r);

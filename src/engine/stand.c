@@ -158,16 +158,9 @@ static void release_watched(struct stand *s, struct living *l)
 		watcher.done(watcher.data);
 }
 
-/* For the next one, if it comes soon. */
-static void order_spare(struct stand *s)
+static int send_for_spare(void *data, const struct warden_order *order, const int *sock)
 {
-	struct warden_order order;
-	int sock;
-
-	if (s->gone || !reserve_order(&s->reserve, &order, &sock))
-		return;
-	(void)send_parts(s, &(struct iovec){&order, sizeof(order)}, 1, &sock, 1);
-	fd_close(sock);
+	return send_parts(data, &(struct iovec){(void *)order, sizeof(*order)}, 1, sock, 1);
 }
 
 /* REPORT: EXITED or FAILED. */
@@ -191,7 +184,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 	s->ear.ended(s->ear.data, own, &result, failed ? &report->err : NULL);
 	if (failed || living_is_silent(l))
 		release_watched(s, l);
-	order_spare(s);
+	reserve_fill(&s->reserve, send_for_spare, s);
 }
 
 /* -- Reports -------------------------------------------------------------- */
@@ -533,9 +526,6 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 
 static int check_errand(const struct stand *s, const struct errand *e, struct err *err)
 {
-	unsigned taken = e->pty ? e->pty->mask : 0;
-	int r = 0;
-
 	if (s->gone)
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox has ended");
 	if (e->id == 0 || e->id & WARDEN_SPARE_ID || find(s, e->id))
@@ -543,12 +533,7 @@ static int check_errand(const struct stand *s, const struct errand *e, struct er
 	if (s->living == ERRANDS_MAX)
 		return err_set(err, ERR_SYSTEM, -EAGAIN, "%d commands run in this sandbox already",
 			       ERRANDS_MAX);
-	for (int i = 0; i < 3 && r == 0; i++)
-		if (!(taken & 1u << i))
-			r = streams_check(i, e->fds[i], err);
-	if (r == 0 && e->notes >= 0)
-		r = streams_check(3, e->notes, err);
-	return r;
+	return living_check(e, err);
 }
 
 int stand_start(struct stand *s, const struct errand *errand, const struct watcher *watcher,
@@ -557,9 +542,9 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	struct errand_packet packet;
 	struct iovec parts[2];
 	struct living *l;
-	int listener = -1, r = check_errand(s, errand, err);
-	uint32_t spare = 0;
-	pid_t pid;
+	struct given spare = {0};
+	int r = check_errand(s, errand, err);
+	size_t n;
 
 	if (r == 0)
 		r = errand_pack(errand, &packet, err);
@@ -567,19 +552,15 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 		return r;
 	hand_out_events(s);
 	l = living_new(errand, watcher, own, s->loop);
-	parts[0] = (struct iovec){&packet.order, sizeof(packet.order)};
-	parts[1] = (struct iovec){packet.words, packet.order.size};
+	n = errand_packet_parts(&packet, parts);
 	r = !l ? err_oom(err) : s->living == 0 ? guard_renew(&s->sandbox.guard, err) : 0;
 	if (r == 0)
-		spare = reserve_give(&s->reserve, errand, parts, packet.words ? 2 : 1, packet.fds,
-				     packet.fds_len, &listener, &pid);
-	if (r == 0 && !spare &&
-	    send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len) < 0)
+		spare = reserve_give(&s->reserve, errand, parts, n, packet.fds, packet.fds_len);
+	if (r == 0 && !spare.id && send_parts(s, parts, n, packet.fds, packet.fds_len) < 0)
 		r = err_sys(err, -EPIPE, "pass the command to the sandbox");
 	errand_packet_release(&packet);
 	if (r < 0) {
-		if (l)
-			living_free(l);
+		living_free(l);
 		return r;
 	}
 	l->data = s;
@@ -588,11 +569,11 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	l->next = s->first;
 	s->first = l;
 	s->living++;
-	if (spare) {
-		l->inside = spare;
-		if (listener >= 0)
-			take_listener(s, l, listener);
-		living_started(l, pid);
+	if (spare.id) {
+		l->inside = spare.id;
+		if (spare.listener >= 0)
+			take_listener(s, l, spare.listener);
+		living_started(l, spare.pid);
 	}
 	return 0;
 }
