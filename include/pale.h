@@ -250,6 +250,10 @@ enum pale_number {
 	PALE_CPU_MS,
 	PALE_PIDS_PEAK,
 	PALE_WRITTEN, /* bytes */
+	/* Where the network goes through a broker; else unknown. */
+	PALE_CONNECTIONS,
+	PALE_NET_SENT, /* bytes */
+	PALE_NET_RECEIVED,
 };
 PALE_API uint64_t pale_run_number(const struct pale_run *run,
 				  enum pale_number number); /* or PALE_UNKNOWN */
@@ -309,6 +313,10 @@ enum pale_dimension {
 	PALE_DIM_DISK,
 	PALE_DIM_MAX_OUTPUT,
 	PALE_DIM_NESTED,
+	PALE_DIM_CONNECTIONS,
+	PALE_DIM_CONNECT_RATE,
+	PALE_DIM_NET_SENT,
+	PALE_DIM_NET_RECEIVED,
 };
 PALE_API const char *pale_dimension_name(enum pale_dimension dimension); /* "network", ...; or "" */
 

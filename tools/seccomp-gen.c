@@ -302,8 +302,9 @@ static void refuse_other_pids(scmp_filter_ctx ctx)
 
 /* Who listens: nobody, or an observer. That is told of refusals, too, and answers what the
  * plain filter would. */
-enum { PLAIN, OBSERVED, PROFILED, AUDIENCES };
-static const char *const audiences[] = {"filters", "observed_filters", "profiled_filters"};
+enum { PLAIN, OBSERVED, BROKERED, PROFILED, AUDIENCES };
+static const char *const audiences[] = {"filters", "observed_filters", "brokered_filters",
+					"profiled_filters"};
 
 /* A call to tell of looks like a refusal up to the end: print() knows. */
 static void watch(scmp_filter_ctx ctx, unsigned audience)
@@ -319,10 +320,10 @@ static void watch(scmp_filter_ctx ctx, unsigned audience)
 			struct scmp_arg_cmp flag = SCMP_CMP64(
 				opens[i].flags_arg, SCMP_CMP_MASKED_EQ, writes[k], writes[k]);
 
-			if (audience == OBSERVED || k == 0)
-				refuse(ctx, opens[i].call, EPERM, audience == OBSERVED, &flag);
+			if (audience != PROFILED || k == 0)
+				refuse(ctx, opens[i].call, EPERM, audience != PROFILED, &flag);
 		}
-	if (audience == PROFILED) /* a datagram to somebody: the address is no null pointer */
+	if (audience >= BROKERED) /* something to somebody: the address is no null pointer */
 		refuse(ctx, CALL(sendto), EPERM, 1, &SCMP_A4(SCMP_CMP_NE, 0));
 	/* The kernel refuses a second listener while ours is there. Should it go before the
 	 * command does (somebody killed the supervisor), the command's own would be asked
@@ -488,14 +489,22 @@ static void print_variant(unsigned variant, unsigned audience)
 	seccomp_release(ctx);
 }
 
+/* A broker takes a network namespace. */
+static bool is_made(unsigned variant, unsigned audience)
+{
+	return audience != BROKERED || !is_bare(variant);
+}
+
 static void print_table(unsigned audience)
 {
 	const char *name = audiences[audience];
 
 	printf("static const struct sock_fprog %s[] = {\n", name);
 	for (unsigned variant = 0; variant < VARIANTS; variant++)
-		printf("\t{sizeof(%s_%u) / sizeof(%s_%u[0]), (struct sock_filter *)%s_%u},\n", name,
-		       variant, name, variant, name, variant);
+		if (is_made(variant, audience))
+			printf("\t[%u] = {sizeof(%s_%u) / sizeof(%s_%u[0]), "
+			       "(struct sock_filter *)%s_%u},\n",
+			       variant, name, variant, name, variant, name, variant);
 	printf("};\n\n");
 }
 
@@ -517,7 +526,8 @@ int main(void)
 	printf("/* Made by tools/seccomp-gen.c. */\n#include <linux/filter.h>\n\n");
 	for (unsigned audience = 0; audience < AUDIENCES; audience++) {
 		for (unsigned variant = 0; variant < VARIANTS; variant++)
-			print_variant(variant, audience);
+			if (is_made(variant, audience))
+				print_variant(variant, audience);
 		print_table(audience);
 	}
 	print_names();

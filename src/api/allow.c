@@ -107,6 +107,24 @@ static int put_change(const char *const *path, size_t n, const char *value, stru
 	return r < 0 ? r : str_appendf(ret, " = %s", value);
 }
 
+/* What has to be set with it, in a table that is there. */
+static int write_also(const struct rule *rule, struct str *ret_change)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < rule->remedy->also_len && r == 0; i++) {
+		const char *value = rule->remedy->also[i].value;
+		const char *const path[] = {"commands", rule->command, "sandbox",
+					    dim_name(rule->remedy->also[i].dim)};
+
+		if (put_change(path, array_len(path), value, ret_change) < 0 ||
+		    str_append(ret_change, ", ") < 0)
+			return err_oom(rule->err);
+		r = toml_set(rule->doc, path, array_len(path), value, rule->err);
+	}
+	return r;
+}
+
 static int write_rule(const struct rule *rule, struct str *ret_change)
 {
 	const char *key = dim_name(rule->remedy->dim), *base = base_preset(rule);
@@ -119,8 +137,15 @@ static int write_rule(const struct rule *rule, struct str *ret_change)
 		r = str_append(&value, "{ base = ");
 		if (r == 0)
 			r = toml_quote(&value, base, strlen(base));
+		for (size_t i = 0; i < rule->remedy->also_len && r == 0; i++)
+			r = str_appendf(&value, ", %s = %s", dim_name(rule->remedy->also[i].dim),
+					rule->remedy->also[i].value);
 		if (r == 0)
 			r = str_appendf(&value, ", %s = ", key);
+	} else {
+		r = write_also(rule, ret_change);
+		if (r < 0)
+			return r;
 	}
 	if (r == 0)
 		r = value_text(rule, &value);
@@ -164,7 +189,7 @@ static int check_rule(const struct rule *rule, struct config *with)
 {
 	const struct context *context = rule->context;
 	_cleanup_(resolved_release) struct resolved after = {0};
-	dim_set excess;
+	dim_set excess, wanted = DIM_BIT(rule->remedy->dim);
 	int r = config_check(rule->doc, rule->file, rule->layer, rule->err);
 
 	if (r == 0)
@@ -172,10 +197,12 @@ static int check_rule(const struct rule *rule, struct config *with)
 				 &after, rule->err);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; i < rule->remedy->also_len; i++)
+		wanted |= DIM_BIT(rule->remedy->also[i].dim);
 	excess = spec_excess(&after.spec, &rule->before.spec);
 	if (!(excess & DIM_BIT(rule->remedy->dim)))
 		return no_effect(rule);
-	if (excess & ~DIM_BIT(rule->remedy->dim) || spec_excess(&rule->before.spec, &after.spec))
+	if (excess & ~wanted || spec_excess(&rule->before.spec, &after.spec))
 		return err_set(rule->err, ERR_POLICY, -EPERM, "the rule would change more than %s",
 			       dim_name(rule->remedy->dim));
 	return 0;

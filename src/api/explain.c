@@ -130,7 +130,8 @@ static char *in_words(const char *op, const char *target)
 		{"bind", "serve at"},
 		{"read", "read"},
 		{"execute", "execute"},
-		{"sendto", "send to"},
+		{"send", "send to"},
+		{"resolve", "look up"},
 	};
 
 	for (size_t i = 0; target && i < array_len(table); i++)
@@ -301,7 +302,7 @@ static void cause_json(const struct cause *cause, size_t number, struct json *js
 	json_add_uint(json, "number", number);
 	json_add_string(json, "dimension", cause->dimension);
 	json_add_string(json, "op", cause->op);
-	json_add_string(json, network ? "address" : "path", cause->target);
+	json_add_string(json, network ? "target" : "path", cause->target);
 	json_add_string(json, "what", cause->what);
 	json_add_string(json, "rule", cause->rule);
 	json_add_uint(json, "count", cause->count);

@@ -127,6 +127,9 @@ static void obey(struct client *client, struct session_message *message)
 	case SESSION_INFO:
 		keeper_info(client);
 		break;
+	case SESSION_NETWORK:
+		keeper_network(client, message);
+		break;
 	default:
 		(void)shutdown(client->sock, SHUT_RDWR);
 	}

@@ -134,6 +134,9 @@ void keeper_wait(struct client *client, struct session_message *message);
 void keeper_signal(struct client *client, struct session_message *message);
 void keeper_info(struct client *client);
 
+/* keeper-network.c: what the session may reach, and less or more of it. */
+void keeper_network(struct client *client, struct session_message *message);
+
 /* keeper-shell.c: lines that are run by one shell after the other, as if it were the same. */
 /* LINE becomes JOB's command; HERE: where it is started, not where the last one ended. */
 int job_shell_begin(struct job *job, const char *line, bool here, struct err *err);

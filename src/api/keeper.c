@@ -67,6 +67,14 @@ static void on_stopped(void *data, uint32_t id)
 		client_answer(job->client, SESSION_STOPPED, NULL, NULL, 0);
 }
 
+static void on_refused(void *data, uint32_t id, struct violations *found, struct violation *new)
+{
+	struct job *job = job_by_id(data, id);
+
+	if (job)
+		run_history_refused(&job->run, found, new);
+}
+
 static void on_ended(void *data, uint32_t id, struct result *result, const struct err *failed)
 {
 	struct job *job = job_by_id(data, id);
@@ -265,6 +273,7 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 {
 	const struct standing_ear ear = {.terminal = on_terminal,
 					 .stopped = on_stopped,
+					 .refused = on_refused,
 					 .ended = on_ended,
 					 .tampered = on_tampered,
 					 .gone = on_gone,

@@ -25,7 +25,7 @@ struct pale_run {
 	bool settled; /* from here on nothing changes any more */
 	enum pale_outcome outcome;
 	int exit_code, signal;
-	uint64_t numbers[PALE_WRITTEN + 1];
+	uint64_t numbers[PALE_NET_RECEIVED + 1];
 	char *limit;
 	bool has_error;
 	struct err err;
@@ -133,6 +133,9 @@ static bool read_result(struct pale_run *run)
 		get_number(value, "cpu_ms", &run->numbers[PALE_CPU_MS]);
 		get_number(value, "pids_peak", &run->numbers[PALE_PIDS_PEAK]);
 		get_number(value, "written", &run->numbers[PALE_WRITTEN]);
+		get_number(value, "connections", &run->numbers[PALE_CONNECTIONS]);
+		get_number(value, "net_sent", &run->numbers[PALE_NET_SENT]);
+		get_number(value, "net_received", &run->numbers[PALE_NET_RECEIVED]);
 	}
 	if (json_get(root, "limit", &value))
 		run->limit = json_get_string(value);

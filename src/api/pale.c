@@ -19,7 +19,7 @@ _Static_assert(sizeof(struct pale_annotation) == 512, "part of the binary interf
 _Static_assert((int)PALE_DIM_NETWORK == DIM_NETWORK + 1, "the dimensions are the same");
 _Static_assert((int)PALE_DIM_FILESYSTEM == DIM_FILESYSTEM + 1, "the dimensions are the same");
 _Static_assert((int)PALE_DIM_TIMEOUT == DIM_TIMEOUT + 1, "the dimensions are the same");
-_Static_assert((int)PALE_DIM_NESTED == DIM_COUNT_, "the dimensions are the same");
+_Static_assert((int)PALE_DIM_NET_RECEIVED == DIM_COUNT_, "the dimensions are the same");
 
 const char *pale_version(void)
 {

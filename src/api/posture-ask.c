@@ -13,11 +13,14 @@
 #include "base/err.h"
 
 /* A path that samples name; what it would be, the site is told. */
-#define SAMPLE_PATH  "/srv/sample"
-#define EVERYTHING   (~(dim_set)0)
-#define SAMPLE_SIZE  ((uint64_t)64 << 20)
-#define SAMPLE_MS    60000
-#define SAMPLE_COUNT 64
+#define SAMPLE_PATH   "/srv/sample"
+#define SAMPLE_SOCKET "/srv/sample.socket"
+#define EVERYTHING    (~(dim_set)0)
+#define SAMPLE_SIZE   ((uint64_t)64 << 20)
+#define SAMPLE_MS     60000
+#define SAMPLE_COUNT  64
+
+enum { SAMPLES = 2 }; /* paths */
 
 static char *const no_argv[] = {"true", NULL};
 
@@ -108,6 +111,8 @@ static const char *sample_item(enum dim dim)
 		return "8080";
 	case DIM_ENV_PASS:
 		return "CI";
+	case DIM_SOCKETS:
+		return SAMPLE_SOCKET;
 	default:
 		return SAMPLE_PATH;
 	}
@@ -120,7 +125,7 @@ static int ask_sample(struct spec *spec, enum dim dim)
 	struct strv *list = spec_list(spec, dim);
 
 	if (limit)
-		*limit = dim == DIM_PIDS                       ? SAMPLE_COUNT
+		*limit = spec_keys[dim].type == KEY_UINT       ? SAMPLE_COUNT
 			 : spec_keys[dim].type == KEY_DURATION ? SAMPLE_MS
 							       : SAMPLE_SIZE;
 	if (dim == DIM_EPHEMERAL || ((dim == DIM_TMPFS || stand_in(dim) == DIM_FILESYSTEM) &&
@@ -176,7 +181,7 @@ static int compile(const struct asker *asker, const struct spec *spec, dim_set a
 		resolved.backend = "local";
 	}
 	site.paths = asker->paths;
-	site.paths_len++;
+	site.paths_len += SAMPLES;
 	return plan_compile(&resolved, asker->host, &site, no_argv, ret_plan, err);
 }
 
@@ -221,13 +226,15 @@ int asker_init(struct asker *asker)
 
 	if (r < 0)
 		return r;
-	asker->paths = calloc(len + 1, sizeof(*asker->paths));
+	asker->paths = calloc(len + SAMPLES, sizeof(*asker->paths));
 	if (!asker->paths)
 		return -ENOMEM;
 	if (len > 0)
 		memcpy(asker->paths, asker->site.paths, len * sizeof(*asker->paths));
 	asker->paths[len] = (struct site_path){
 		.path = SAMPLE_PATH, .real = SAMPLE_PATH, .type = SITE_DIR};
+	asker->paths[len + 1] = (struct site_path){
+		.path = SAMPLE_SOCKET, .real = SAMPLE_SOCKET, .type = SITE_SOCKET};
 	if (asker->fits)
 		r = compile(asker, &asker->resolved->spec, EVERYTHING, true, &asker->plan, &err);
 	return r == -ENOMEM ? r : 0;

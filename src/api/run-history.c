@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "api/run.h"
 #include "base/cleanup.h"
@@ -137,6 +138,7 @@ static void fill_result(const struct run *run, const struct err *failed, struct 
 	record->signal = result->signal;
 	record->limit = copy(result->limit);
 	record->duration_ms = result->duration_ms;
+	record->net_limit = copy(result->net_limit);
 	record->usage = result->usage;
 }
 
@@ -197,6 +199,17 @@ void run_history_begin(struct run *run)
 	fill(run, &record);
 	append(run, record_start(&record, &history->start), &history->start);
 	history->plan = run->plan;
+}
+
+/* What programs try as a matter of course can wait. */
+void run_history_refused(struct run *run, const struct violations *found, struct violation *new)
+{
+	_cleanup_(str_release) struct str line = {0};
+
+	if (new->weight == VIOLATION_PROBE || !run->history.plan)
+		return;
+	run_explain(run, new);
+	append(run, record_denied(run->id, found, new, clock_wall_ms(), &line), &line);
 }
 
 void run_history_end(struct run *run, const struct err *failed)

@@ -13,6 +13,8 @@ struct config;
 struct err;
 struct json;
 struct run;
+struct violation;
+struct violations;
 
 /* [history] output_keep, in ms. */
 uint64_t history_output_keep(const struct config *config);
@@ -23,6 +25,8 @@ int run_history_make(const struct run *run, struct err *err);
 /* Before the command may be executed. run->history.state is open, if it could be. */
 void run_history_begin(struct run *run);
 /* After it, or (FAILED) when nothing was executed. */
+/* Something was refused for the first time: it is told at once. */
+void run_history_refused(struct run *run, const struct violations *found, struct violation *new);
 void run_history_end(struct run *run, const struct err *failed);
 /* "history": null when it is off. */
 void run_history_json(const struct run *run, struct json *json);

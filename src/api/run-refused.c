@@ -39,6 +39,22 @@ static char *hiding_rule(const struct spec *spec, const char *path)
 	return assignment(spec, DIM_FILESYSTEM);
 }
 
+static bool is_loopback(const char *address)
+{
+	return address && (str_starts(address, "127.") || str_eq(address, "::1") ||
+			   str_eq(address, "0.0.0.0") || str_eq(address, "::"));
+}
+
+/* A long list says less than its key. */
+static char *network_rule(const struct spec *spec, const struct violation *v)
+{
+	if (spec->network == NETWORK_ALLOWED_HOSTS)
+		return strdup(is_loopback(v->address) ? "ports" : "hosts");
+	return assignment(spec, spec->network == NETWORK_LOCALHOST && spec->ports_set
+					? DIM_PORTS
+					: DIM_NETWORK);
+}
+
 static char *find_rule(const struct spec *spec, const struct violation *v)
 {
 	int dim = dim_by_name(v->dimension);
@@ -54,7 +70,7 @@ static char *find_rule(const struct spec *spec, const struct violation *v)
 		return strdup(covers(&spec->paths_readable, v->target) ? "paths_readable"
 								       : "protected path");
 	case CAUSE_NETWORK:
-		return assignment(spec, DIM_NETWORK);
+		return network_rule(spec, v);
 	case CAUSE_SECCOMP:
 		break;
 	}
@@ -78,16 +94,18 @@ static char *find_fix(const struct run *run, const struct violation *v)
 	return fix;
 }
 
+void run_explain(const struct run *run, struct violation *v)
+{
+	if (!v->rule)
+		v->rule = find_rule(&run->resolved.spec, v);
+	if (!v->fix)
+		v->fix = find_fix(run, v);
+}
+
 void run_explain_refused(struct run *run)
 {
 	struct violations *violations = &run->result.violations;
 
-	for (size_t i = 0; i < violations->len; i++) {
-		struct violation *v = &violations->items[i];
-
-		if (!v->rule)
-			v->rule = find_rule(&run->resolved.spec, v);
-		if (!v->fix)
-			v->fix = find_fix(run, v);
-	}
+	for (size_t i = 0; i < violations->len; i++)
+		run_explain(run, &violations->items[i]);
 }

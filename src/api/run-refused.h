@@ -3,6 +3,8 @@
 #pragma once
 
 struct run;
+struct violation;
 
 /* Fill `rule` and `fix` of every violation of RUN. What finds no memory stays NULL. */
 void run_explain_refused(struct run *run);
+void run_explain(const struct run *run, struct violation *violation); /* of this one */

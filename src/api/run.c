@@ -7,10 +7,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "api/asking.h"
 #include "api/run-history.h"
 #include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
+#include "backend/network.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -323,10 +325,42 @@ struct way {
 	struct standing **standing;
 };
 
+static void tell_refused(void *data, struct violations *found, struct violation *new)
+{
+	run_history_refused(data, found, new);
+}
+
+static void begin_asking(void *data, struct loop *loop)
+{
+	const struct run *run = data;
+
+	if (run->asking)
+		asking_begin(run->asking, loop);
+}
+
+static void ask_user(void *data, const char *name, uint16_t port, const char *program,
+		     void (*answer)(void *answer_data, bool allow), void *answer_data)
+{
+	const struct run *run = data;
+
+	asking_ask(run->asking, name, port, program, answer, answer_data);
+}
+
+static void end_asking(void *data)
+{
+	const struct run *run = data;
+
+	if (run->asking)
+		asking_end(run->asking);
+}
+
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
+	struct network_ear ear = {
+		.refused = tell_refused, .begins = begin_asking, .over = end_asking, .data = run};
+	int r;
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
 	if (plan->tool)
@@ -334,7 +368,15 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 	if (plan->tool && plan->timeout_ms == UINT64_MAX)
 		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	return local_run(plan, &stdio, way->request->profile, &run->result, err);
+	if (plan->net.asks) {
+		run->asking = asking_new(run);
+		if (!run->asking)
+			return err_oom(err);
+		ear.ask = ask_user;
+	}
+	r = local_run(plan, &stdio, way->request->profile, &ear, &run->result, err);
+	run->asking = asking_free(run->asking);
+	return r;
 }
 
 /* Time and CPU time are each command's. */
@@ -496,6 +538,9 @@ static void result_json(const struct result *result, struct json *json)
 	usage_number(json, "cpu_ms", result->usage.cpu_ms);
 	usage_number(json, "pids_peak", result->usage.pids_peak);
 	usage_number(json, "written", result->usage.written);
+	usage_number(json, "connections", result->usage.connections);
+	usage_number(json, "net_sent", result->usage.net_sent);
+	usage_number(json, "net_received", result->usage.net_received);
 	usage_number(json, "output_dropped", result->output_dropped);
 	json_end_object(json);
 }

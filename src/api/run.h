@@ -15,6 +15,7 @@
 #include "result/result.h"
 #include "stage/apply.h"
 
+struct asking;
 struct json;
 struct loop;
 struct profile;
@@ -57,6 +58,7 @@ struct run {
 		const struct plan *plan; /* that it is about; compared, not used */
 		struct err err;          /* why not all of it */
 	} history;
+	struct asking *asking; /* NULL: nobody is asked */
 	struct run_staged {
 		bool is_known;
 		uint64_t changes; /* in the whole stage */

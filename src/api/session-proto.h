@@ -37,6 +37,7 @@ enum session_kind {
 	SESSION_SIGNAL,   /* struct session_number, its id */
 	SESSION_STOP,     /* everything */
 	SESSION_INFO,
+	SESSION_NETWORK, /* struct session_network, rules to take back, rules to add */
 	SESSION_REQUESTS_END_,
 
 	SESSION_ERROR = 64, /* struct session_failure, message, hint */
@@ -84,6 +85,9 @@ struct session_exec {
 	uint32_t umask;
 };
 
+struct session_network {
+	uint32_t n_deny, n_allow;
+};
 struct session_number {
 	uint64_t value;
 };

@@ -107,6 +107,19 @@ struct opt_table options_session_stop(void)
 	return TABLE(items);
 }
 
+struct opt_table options_session_network(void)
+{
+	static const struct opt items[] = {
+		{"deny", 0, "RULE", "take back what RULE covers; may be repeated", OPT_DENY, NULL},
+		{"allow", 0, "RULE", "add RULE; may be repeated", OPT_ALLOW, NULL},
+		JSON,
+		WORKSPACE,
+		HELP,
+	};
+
+	return TABLE(items);
+}
+
 struct opt_table options_output(void)
 {
 	static const struct opt items[] = {

@@ -21,6 +21,7 @@ static const struct opt run_opts[] = {
 	{"direct", 0, NULL, "write to the workspace directly", OPT_DIRECT, NULL},
 	{"stage", 0, "NAME", "stage them in this one, not in the workspace's current stage",
 	 OPT_STAGE, NULL},
+	{"ask", 0, NULL, "ask on this terminal about names that no rule allows", OPT_ASK, NULL},
 	{"no-observe", 0, NULL, "do not watch what the command attempts", OPT_NO_OBSERVE, NULL},
 	{"explain", 0, NULL, "print the plan and execute nothing", OPT_EXPLAIN, NULL},
 	{"json", 'j', NULL, "print the result as JSON; the command's output goes to standard error",

@@ -51,6 +51,7 @@ struct opt_table options_exec(void);
 struct opt_table options_session_list(void);
 struct opt_table options_session_start(void);
 struct opt_table options_session_stop(void);
+struct opt_table options_session_network(void);
 struct opt_table options_output(void);
 struct opt_table options_signal(void);
 struct opt_table options_wait(void);

@@ -33,6 +33,7 @@ extern const struct verb verb_session_start;
 extern const struct verb verb_session_stop;
 extern const struct verb verb_session_rm;
 extern const struct verb verb_session_prune;
+extern const struct verb verb_session_network;
 extern const struct verb verb_output;
 extern const struct verb verb_signal;
 extern const struct verb verb_wait;

@@ -100,6 +100,27 @@ const struct verb verb_session_prune = {
 	.on_run_path = true,
 };
 
+const struct verb verb_session_network = {
+	.id = VERB_SESSION_NETWORK,
+	.name = "session network",
+	.group = GROUP_SESSIONS,
+	.operands = "NAME",
+	.min = 1,
+	.max = 1,
+	.summary = "show what a session may reach, and change it while it runs",
+	.details =
+		"RULE is a host rule as in `hosts`: NAME, NAME:PORT, an address, a network; or\n"
+		"`localhost` and `localhost:PORT` for the host's loopback. --deny takes back\n"
+		"every rule that it covers, and resets the connections that rested on one.\n"
+		"--allow adds a rule, within all ceilings; nobody inside can ask for that. Both\n"
+		"may be repeated; what is denied goes first. Either all of it happens or nothing.",
+	.examples = "pale session network agent\n"
+		    "pale session network agent --deny '*.example.org'\n"
+		    "pale session network agent --allow db.example.org:5432",
+	.options = options_session_network,
+	.on_run_path = true,
+};
+
 const struct verb verb_output = {
 	.id = VERB_OUTPUT,
 	.name = "output",

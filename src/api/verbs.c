@@ -38,6 +38,7 @@ const struct verb *const verbs[VERB_COUNT_] = {
 	[VERB_SESSION_STOP] = &verb_session_stop,
 	[VERB_SESSION_RM] = &verb_session_rm,
 	[VERB_SESSION_PRUNE] = &verb_session_prune,
+	[VERB_SESSION_NETWORK] = &verb_session_network,
 	[VERB_OUTPUT] = &verb_output,
 	[VERB_SIGNAL] = &verb_signal,
 	[VERB_WAIT] = &verb_wait,

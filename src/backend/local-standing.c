@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/standing.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "backend/local-network.h"
+#include "backend/network.h"
 #include "base/err.h"
 #include "engine/stand.h"
 #include "observe/observer.h"
@@ -15,20 +18,26 @@ struct standing {
 	const struct plan *plan;
 	const struct standing_ear *ear;
 	bool observed;
+	struct network_ear asking;
+	struct local_network network; /* of all errands */
 };
 
 /* Of one errand; with an observer it lives as long as what the errand left behind. */
 struct own {
+	struct standing *standing;
 	uint32_t id;
 	bool observed;
+	struct broker_usage before; /* it began */
 	struct observer observer;
 	struct violations found;
 };
 
 static struct own *own_free(struct own *own)
 {
-	if (own->observed)
+	if (own->observed) {
 		observer_finish(&own->observer);
+		local_network_remove(&own->standing->network, &own->observer);
+	}
 	violations_release(&own->found);
 	free(own);
 	return NULL;
@@ -45,7 +54,15 @@ static bool serve(void *data)
 {
 	struct own *own = data;
 
-	return observer_serve(&own->observer);
+	return local_network_serve(&own->standing->network, &own->observer);
+}
+
+static void noted(void *data, struct violations *found, struct violation *new)
+{
+	const struct own *own = data;
+	const struct standing_ear *ear = own->standing->ear;
+
+	ear->refused(ear->data, own->id, found, new);
 }
 
 static void done(void *data)
@@ -74,7 +91,10 @@ static void on_ended(void *data, void *owned, struct result *result, const struc
 	struct own *own = owned;
 	uint32_t id = own->id;
 
+	local_network_usage(&s->network, &own->before, &result->usage);
+	result->net_limit = s->network.usage.limit;
 	if (own->observed) {
+		own->observer.noted = NULL;
 		observer_finish(&own->observer);
 		result->violations = own->found;
 		own->found = (struct violations){0};
@@ -116,7 +136,9 @@ int standing_open(struct plan *plan, struct loop *loop, const struct standing_ea
 	s->plan = plan;
 	s->ear = ear;
 	s->observed = step_observed(plan->ops, plan->ops_len);
-	r = stand_open(plan, loop, &own, NULL, &s->stand, err);
+	s->asking = (struct network_ear){.ask = ear->ask, .data = ear->data};
+	local_network_init(&s->network, plan, &s->asking);
+	r = stand_open(plan, loop, &own, local_network_gateway(&s->network), &s->stand, err);
 	if (r < 0) {
 		free(s);
 		return r;
@@ -135,12 +157,52 @@ int standing_start(struct standing *s, const struct errand *errand, struct err *
 		return err_oom(err);
 	own->id = errand->id;
 	own->observed = s->observed;
-	if (own->observed)
+	own->standing = s;
+	if (s->network.broker)
+		broker_usage(s->network.broker, &own->before);
+	if (own->observed) {
 		observer_init(&own->observer, s->plan, &own->found, NULL);
+		own->observer.noted = s->ear->refused ? noted : NULL;
+		own->observer.data = own;
+	}
+	if (own->observed && local_network_add(&s->network, &own->observer) < 0) {
+		own->observed = false;
+		own_free(own);
+		return err_oom(err);
+	}
 	r = stand_start(s->stand, errand, own->observed ? &watcher : NULL, own, err);
 	if (r < 0)
 		own_free(own);
 	return r;
+}
+
+bool standing_network(const struct standing *s, struct standing_network *ret)
+{
+	struct broker_usage usage;
+
+	if (!s->network.broker)
+		return false;
+	broker_usage(s->network.broker, &usage);
+	*ret = (struct standing_network){.rules = broker_rules(s->network.broker),
+					 .connections = usage.connections,
+					 .sent = usage.sent,
+					 .received = usage.received};
+	return true;
+}
+
+int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err)
+{
+	if (!s->network.broker)
+		return err_set(err, ERR_USAGE, -ENOENT, "nothing is reached from this session");
+	return broker_narrow(s->network.broker, rule, ret_gone, err);
+}
+
+int standing_widen(struct standing *s, const char *rule, struct err *err)
+{
+	if (!s->network.broker)
+		return err_set(err, ERR_USAGE, -ENOENT,
+			       "a session that was started with a network of its own keeps it");
+	return broker_widen(s->network.broker, rule, err);
 }
 
 void standing_signal(struct standing *s, uint32_t id, int sig)
@@ -172,6 +234,9 @@ struct standing *standing_close(struct standing *s, struct result *ret)
 	if (!s)
 		return NULL;
 	stand_close(s->stand, forget, ret);
+	if (ret)
+		local_network_usage(&s->network, NULL, &ret->usage);
+	local_network_release(&s->network);
 	free(s);
 	return NULL;
 }

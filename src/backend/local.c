@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "backend/local.h"
 
+#include "backend/local-network.h"
+#include "backend/network.h"
+#include "base/err.h"
 #include "engine/engine.h"
 #include "engine/sample.h"
 #include "observe/observer.h"
@@ -8,29 +11,71 @@
 #include "warden/step.h"
 #include "plan/plan.h"
 
+/* One run. */
+struct watched {
+	struct observer observer;
+	struct local_network network;
+};
+
 static void begin(void *data, int listener)
 {
-	observer_begin(data, listener);
+	struct watched *w = data;
+
+	observer_begin(&w->observer, listener);
 }
 
 static bool serve(void *data)
 {
-	return observer_serve(data);
+	struct watched *w = data;
+
+	return local_network_serve(&w->network, &w->observer);
+}
+
+static void noted(void *data, struct violations *found, struct violation *new)
+{
+	const struct network_ear *ear = data;
+
+	ear->refused(ear->data, found, new);
+}
+
+static int run_observed(struct watched *w, const struct plan *plan, const struct stdio *stdio,
+			struct result *ret, struct err *err)
+{
+	const struct watcher watcher = {.begin = begin, .serve = serve, .data = w};
+	int r = local_network_add(&w->network, &w->observer);
+
+	if (r < 0)
+		return err_oom(err);
+	r = engine_run(plan, stdio, &watcher, local_network_gateway(&w->network), ret, err);
+	observer_finish(&w->observer);
+	local_network_remove(&w->network, &w->observer);
+	return r;
 }
 
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
-	      struct result *ret, struct err *err)
+	      const struct network_ear *ear, struct result *ret, struct err *err)
 {
-	struct observer observer;
-	const struct watcher watcher = {.begin = begin, .serve = serve, .data = &observer};
+	struct watched w;
 	int r;
 
-	if (!step_observed(plan->ops, plan->ops_len))
-		return engine_run(plan, stdio, NULL, NULL, ret, err);
-	observer_init(&observer, plan, &ret->violations, profile);
-	r = engine_run(plan, stdio, &watcher, NULL, ret, err);
-	observer_finish(&observer);
+	local_network_init(&w.network, plan, ear);
+	if (step_observed(plan->ops, plan->ops_len)) {
+		observer_init(&w.observer, plan, &ret->violations, profile);
+		w.observer.noted = ear && ear->refused ? noted : NULL;
+		w.observer.data = (void *)ear;
+		r = run_observed(&w, plan, stdio, ret, err);
+	} else {
+		r = engine_run(plan, stdio, NULL, NULL, ret, err);
+	}
+	local_network_usage(&w.network, NULL, &ret->usage);
+	ret->net_limit = w.network.usage.limit;
+	local_network_release(&w.network);
 	return r;
+}
+
+void local_hold(bool held)
+{
+	engine_hold(held);
 }
 
 int local_try(const struct plan *plan, struct err *err)

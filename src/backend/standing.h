@@ -26,7 +26,10 @@ struct events;
 struct loop;
 struct plan;
 struct result;
+struct rules;
 struct standing;
+struct violation;
+struct violations;
 
 /* Never called from within standing_start() or standing_open(). None of them may close the
  * sandbox; they may start, signal and end errands. */
@@ -37,6 +40,12 @@ struct standing_ear {
 	/* FAILED: nothing was executed, and why; else NULL and RESULT says how it ended. The
 	 * events and violations are the callee's to release. The id is free again. */
 	void (*ended)(void *data, uint32_t id, struct result *result, const struct err *failed);
+	/* Errand ID attempted something new that was refused: NEW is in FOUND. `rule` and `fix` may
+	 * be filled. NULL: `ended` is soon enough. */
+	void (*refused)(void *data, uint32_t id, struct violations *found, struct violation *new);
+	/* As in struct network_ear. */
+	void (*ask)(void *data, const char *name, uint16_t port, const char *program,
+		    void (*answer)(void *answer_data, bool allow), void *answer_data);
 	/* While no errand lived: by what one left behind, or by the host. NULL: standing_close()
 	 * tells. */
 	void (*tampered)(void *data, const struct events *events);
@@ -58,8 +67,17 @@ int standing_open(struct plan *plan, struct loop *loop, const struct standing_ea
 int standing_start(struct standing *s, const struct errand *errand, struct err *err);
 /* An id that is not living is no error: it may have ended a moment ago. */
 void standing_signal(struct standing *s, uint32_t id, int sig); /* to its process group */
+/* Rules of its network, while it lives; as broker_narrow() and broker_widen(). */
+int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err);
+int standing_widen(struct standing *s, const char *rule, struct err *err);
 void standing_end(struct standing *s, uint32_t id); /* its processes: SIGTERM, later SIGKILL */
-pid_t standing_pid(const struct standing *s);       /* of our child, below which all the rest is */
+/* What may be reached from inside, now: valid until the loop turns. */
+struct standing_network {
+	const struct rules *rules;            /* see net/rules.h */
+	uint64_t connections, sent, received; /* so far, as the commands see it */
+};
+bool standing_network(const struct standing *s, struct standing_network *ret); /* false: none */
+pid_t standing_pid(const struct standing *s); /* of our child, below which all the rest is */
 /* End everything at once, wait for that, and clean up. The ear hears nothing any more; living
  * errands are forgotten. RET, if not NULL: usage of the whole, and events such as tampering
  * that no errand was told of. NULL ok; returns NULL. */

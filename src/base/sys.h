@@ -106,6 +106,15 @@ static inline int sys_make_private(const char *path)
 	return sys_result(
 		syscall(SYS_mount, "none", path, NULL, SYS_MS_REC | SYS_MS_PRIVATE, NULL));
 }
+#define SYS_PIDFD_THREAD O_EXCL /* Linux 6.9 */
+static inline int sys_pidfd_open(int pid, unsigned flags)
+{
+	return sys_result(syscall(SYS_pidfd_open, pid, flags));
+}
+static inline int sys_pidfd_getfd(int pidfd, int fd)
+{
+	return sys_result(syscall(SYS_pidfd_getfd, pidfd, fd, 0));
+}
 static inline int sys_pidfd_send_signal(int pidfd, int sig)
 {
 	return sys_result(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 #include "cli/stage-verb.h"
 #include "cli/why.h"
 #include "policy/outer.h"

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "policy/host-group.h"
 #include "policy/resolve.h"
 
 /* What was found, as text or as JSON. */
@@ -82,11 +83,14 @@ static void check_run(struct check *check, const struct context *context, const 
 static int check_context(struct check *check, const struct context *context)
 {
 	_cleanup_(strv_release) struct strv names = {0};
+	struct err err = {0};
 	int r = 0;
 
 	for (int layer = 0; r == 0 && layer < LAYER_COUNT_; layer++)
 		if (context->config.files[layer].path)
 			r = strv_add(&check->files, context->config.files[layer].path);
+	if (host_groups_check(&context->config, &err) < 0)
+		add_error(check, &err);
 	if (r == 0)
 		r = check_presets(check, context);
 	if (r == 0)

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/detect.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 
 static const char template[] =
 	"# What commands may do in this workspace: pale.toml(5).\n"

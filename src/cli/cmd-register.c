@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 #include "config/value.h"
 #include "policy/resolve.h"
 

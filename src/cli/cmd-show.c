@@ -56,6 +56,19 @@ static const char *ending(const struct run_record *record, char *buf, size_t siz
 	return buf;
 }
 
+/* Nothing to say where there was no broker. */
+static int put_network(const struct usage *usage, struct table *table)
+{
+	char sent[TIME_TEXT_MAX], received[TIME_TEXT_MAX], buf[128];
+
+	if (usage->connections == USAGE_UNKNOWN)
+		return 0;
+	snprintf(buf, sizeof(buf), "%" PRIu64 " connections, %s sent, %s received",
+		 usage->connections, bytes_format(usage->net_sent, sent),
+		 bytes_format(usage->net_received, received));
+	return add_fact(table, "network", buf);
+}
+
 static int put_usage(const struct run_record *record, struct table *table)
 {
 	char used[TIME_TEXT_MAX], buf[128];
@@ -74,6 +87,8 @@ static int put_usage(const struct run_record *record, struct table *table)
 		r = add_fact(table, "memory",
 			     of_limit(bytes_format(record->usage.memory_peak, used), record->memory,
 				      false, buf, sizeof(buf)));
+	if (r == 0)
+		r = put_network(&record->usage, table);
 	if (r == 0)
 		r = add_fact(table, "limit reached", record->limit);
 	return r;

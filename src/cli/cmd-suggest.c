@@ -9,13 +9,14 @@
 #include "base/path.h"
 #include "cli/commands.h"
 #include "cli/edit-sandbox.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 #include "cli/learn-verb.h"
 #include "cli/profiles.h"
 #include "cli/rehearse.h"
 #include "cli/stage-verb.h"
 #include "config/value.h"
 #include "learn/suggest.h"
+#include "policy/host-group.h"
 #include "policy/lattice.h"
 #include "policy/spec-text.h"
 #include "policy/trust.h"
@@ -31,6 +32,8 @@ struct session {
 	struct run_stats stats;
 	dim_set held;
 	struct strv env_from_files;
+	struct strv group_names;
+	struct suggest_group *groups; /* of the names, in their order */
 	struct suggestion suggestion;
 	bool needs_trust;
 };
@@ -41,6 +44,10 @@ static void session_release(struct session *s)
 	evidence_release(&s->evidence);
 	spec_release(&s->asked);
 	strv_release(&s->env_from_files);
+	for (size_t i = 0; s->groups && i < s->group_names.len; i++)
+		strv_release(&s->groups[i].rules);
+	free(s->groups);
+	strv_release(&s->group_names);
 	suggestion_release(&s->suggestion);
 }
 
@@ -76,6 +83,8 @@ static int make(struct session *s, bool wider, struct err *err)
 		.stats = &s->stats,
 		.held = s->held,
 		.env_from_files = &s->env_from_files,
+		.groups = s->groups,
+		.groups_len = s->groups ? s->group_names.len : 0,
 		.look = look,
 		.wider = wider,
 	};
@@ -111,6 +120,30 @@ static int find_env(struct session *s, struct err *err)
 	return toml_texts(setting.value, &s->env_from_files) < 0 ? err_oom(err) : 0;
 }
 
+static int find_groups(struct session *s, struct err *err)
+{
+	const struct config *config = &s->subject.context.config;
+	static const char *const path[] = {"host_groups", NULL};
+	int r = config_names(config, path, &s->group_names);
+
+	if (r < 0 && r != -ENOENT)
+		return err_oom(err);
+	s->groups = s->group_names.len ? calloc(s->group_names.len, sizeof(*s->groups)) : NULL;
+	if (s->group_names.len && !s->groups)
+		return err_oom(err);
+	for (size_t i = 0; i < s->group_names.len; i++) {
+		_cleanup_(freep) char *name = str_printf("@%s", s->group_names.items[i]);
+
+		s->groups[i].name = s->group_names.items[i];
+		r = name ? host_group_expand(config, LAYER_USER, name, &s->groups[i].rules, NULL,
+					     err)
+			 : err_oom(err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* A suggestion can do without a history. */
 static void find_stats(struct session *s)
 {
@@ -138,7 +171,7 @@ static int check_sound(const struct session *s, struct err *err)
 		    name, str_text(&end));
 	return err_hint(
 		err, r,
-		"let it succeed first: pale sandbox profile %s, with --read PATH, --network "
+		"let it succeed first: pale sandbox profile %s, with --read PATH, --host NAME "
 		"or --preset for what it needs",
 		name);
 }
@@ -305,6 +338,8 @@ static int run(const struct args *args, struct err *err)
 		r = find_held(&s.subject.context, &s.held, err);
 	if (r == 0)
 		r = find_env(&s, err);
+	if (r == 0)
+		r = find_groups(&s, err);
 	if (r == 0)
 		r = offer(&s, err);
 	if (r == 0)

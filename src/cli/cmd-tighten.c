@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/edit-sandbox.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 #include "cli/learn-verb.h"
 #include "cli/stage-verb.h"
 #include "learn/tighten.h"

@@ -38,6 +38,7 @@ bool ask_takes(const struct opt *opt)
 	case OPT_STAGE:
 	case OPT_SPEC:
 	case OPT_NO_OBSERVE:
+	case OPT_ASK:
 		return true;
 	default:
 		return opt->id >= OPT_DIM;
@@ -77,6 +78,9 @@ int ask_set(struct ask *ask, const char **workspace, const struct opt *opt, cons
 		return 0;
 	case OPT_NO_OBSERVE:
 		ask->no_observe = true;
+		return 0;
+	case OPT_ASK:
+		ask->asks = true;
 		return 0;
 	default:
 		BUG("an option that is no wish about the sandbox");

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "cli/edit.h"
+#include "api/edit.h"
 #include "config/toml.h"
 #include "learn/suggest.h"
 #include "learn/tighten.h"

@@ -27,6 +27,7 @@ static int (*const commands[VERB_COUNT_])(enum verb_id verb, int argc, char **ar
 	[VERB_SESSION_STOP] = cmd_session,
 	[VERB_SESSION_RM] = cmd_session,
 	[VERB_SESSION_PRUNE] = cmd_session,
+	[VERB_SESSION_NETWORK] = cmd_session_network,
 	[VERB_OUTPUT] = cmd_job,
 	[VERB_SIGNAL] = cmd_job,
 	[VERB_WAIT] = cmd_job,

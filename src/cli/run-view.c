@@ -35,6 +35,9 @@ static void add_end(const struct run_record *record, struct json *json)
 	add_number(json, "cpu_ms", record->usage.cpu_ms);
 	add_number(json, "pids_peak", record->usage.pids_peak);
 	add_number(json, "written", record->usage.written);
+	add_number(json, "connections", record->usage.connections);
+	add_number(json, "net_sent", record->usage.net_sent);
+	add_number(json, "net_received", record->usage.net_received);
 	json_end_object(json);
 	add_number(json, "refused", record->observed ? record->violations : UINT64_MAX);
 	json_add_bool(json, "has_output", record->has_output);

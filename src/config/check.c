@@ -280,11 +280,12 @@ static int check_where(const struct check *c, const struct key *key, const struc
 	return at(c, entry->pos, -EPERM);
 }
 
-/* Names that a user chooses: commands and presets. */
+/* Names that a user chooses: commands, presets and groups. */
 static int check_name(const struct check *c, const struct toml_entry *entry)
 {
 	if (c->depth != 2 || name_is_valid(entry->key) ||
-	    (strcmp(c->path[0], "commands") != 0 && strcmp(c->path[0], "presets") != 0))
+	    (strcmp(c->path[0], "commands") != 0 && strcmp(c->path[0], "presets") != 0 &&
+	     strcmp(c->path[0], "host_groups") != 0))
 		return 0;
 	err_set(c->err, ERR_CONFIG, -EINVAL, "'%s' is no name", entry->key);
 	err_hint(c->err, -EINVAL, "a letter or digit, then letters, digits, '.', '_' or '-'");

@@ -71,6 +71,10 @@ static const char *const dims[] = {"network",
 				   "disk",
 				   "max_output",
 				   "nested",
+				   "connections",
+				   "connect_rate",
+				   "net_sent",
+				   "net_received",
 				   NULL};
 _Static_assert(array_len(dims) == DIM_COUNT_ + 1, "a dimension is missing");
 
@@ -153,6 +157,18 @@ const struct key spec_keys[DIM_COUNT_] = {
 	[DIM_NESTED] = {"nested", .type = KEY_BOOL, .def = "false", ANYWHERE,
 		OPTION("nested", NULL),
 		.help = "allow user namespaces inside"},
+	[DIM_CONNECTIONS] = {"connections", UINT(1, 65535), ANYWHERE,
+		OPTION("connections", "N"),
+		.help = "connections out of the sandbox at once; 256 when left out"},
+	[DIM_CONNECT_RATE] = {"connect_rate", UINT(1, 1000000), ANYWHERE,
+		OPTION("connect-rate", "N"),
+		.help = "new connections in a second; 1000 when left out"},
+	[DIM_NET_SENT] = {"net_sent", SIZE(KIB), ANYWHERE,
+		OPTION("net-sent", "SIZE"),
+		.help = "what the command may send over all of its connections"},
+	[DIM_NET_RECEIVED] = {"net_received", SIZE(KIB), ANYWHERE,
+		OPTION("net-received", "SIZE"),
+		.help = "what it may receive over all of them"},
 };
 
 const struct key config_keys[] = {
@@ -168,6 +184,8 @@ const struct key config_keys[] = {
 		.help = "dimensions that may be enforced in part"},
 	{"sandbox.observe", .type = KEY_BOOL, .def = "true", ANYWHERE,
 		.help = "watch what a confined command attempts, to report what was refused"},
+	{"sandbox.ask", .type = KEY_BOOL, .def = "false", OUTSIDE,
+		.help = "ask on your terminal about names that no rule allows, where there is a network"},
 	{"sandbox.env.pass", .type = KEY_VARS, .def = "[]", ANYWHERE,
 		.help = "variables that pass in every sandbox, besides the built-in list"},
 	{"sandbox.env.set", .type = KEY_TEXT_MAP, .def = "{}", ANYWHERE,
@@ -176,6 +194,8 @@ const struct key config_keys[] = {
 		.help = "a preset of your own"},
 	{"presets.*.base", .type = KEY_NAME, .def = "\"workspace\"", ANYWHERE,
 		.help = "the preset that it starts from"},
+	{"host_groups.*", .type = KEY_HOSTS, OUTSIDE,
+		.help = "names and addresses that \"@NAME\" stands for in a list of hosts"},
 	{"commands.*.cmd", .type = KEY_TEXT, ANYWHERE,
 		.help = "a shell line, run by sh -c inside the sandbox"},
 	{"commands.*.argv", .type = KEY_TEXTS, ANYWHERE,

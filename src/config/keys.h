@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One row of the spec; the order is that of every report. */
+/* One row of the spec; the order is that of every report, and part of pale.h: new ones come last. */
 enum dim {
 	DIM_NETWORK,
 	DIM_HOSTS,
@@ -39,6 +39,10 @@ enum dim {
 	DIM_DISK,
 	DIM_MAX_OUTPUT,
 	DIM_NESTED,
+	DIM_CONNECTIONS,
+	DIM_CONNECT_RATE,
+	DIM_NET_SENT,
+	DIM_NET_RECEIVED,
 	DIM_COUNT_,
 };
 

@@ -40,10 +40,14 @@ enum {
 };
 int confine_seccomp(unsigned variant, struct err *err);
 /* The same, and a listener is told of what the call numbers in tools/seccomp-gen.c attempt
- * and of every refusal, and answers in the kernel's place: as seccomp_answer() says. With
- * PROFILE of reads and executions, too. Returns the listener or -errno; -EBUSY: somebody
- * listens already, -EINVAL: an older kernel. */
-int confine_seccomp_observed(unsigned variant, bool profile);
+ * and of every refusal, and answers in the kernel's place: as seccomp_answer() says. Returns
+ * the listener or -errno; -EBUSY: somebody listens already, -EINVAL: an older kernel. */
+enum seccomp_audience {
+	SECCOMP_OBSERVED, /* changes, connections, refusals */
+	SECCOMP_BROKERED, /* … and what is sent to an address; with namespaces only */
+	SECCOMP_PROFILED, /* … and reads and executions */
+};
+int confine_seccomp_observed(unsigned variant, enum seccomp_audience audience);
 /* What the filter without a listener says of a call: 0 to allow it, or -errno. Registers
  * are all that it looks at, so that nothing can change its mind later. */
 int seccomp_answer(unsigned variant, const struct seccomp_data *data);

@@ -19,16 +19,18 @@ int confine_seccomp(unsigned variant, struct err *err)
 	return 0;
 }
 
-int confine_seccomp_observed(unsigned variant, bool profile)
+int confine_seccomp_observed(unsigned variant, enum seccomp_audience audience)
 {
 	/* WAIT_KILLABLE_RECV: a signal must not make a call that was told once be told
 	 * again; Linux 5.19. */
 	unsigned flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW | SECCOMP_FILTER_FLAG_NEW_LISTENER |
 			 SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-	const struct sock_fprog *filter = profile ? &profiled_filters[variant]
-						  : &observed_filters[variant];
+	static const struct sock_fprog *const tables[] = {[SECCOMP_OBSERVED] = observed_filters,
+							  [SECCOMP_BROKERED] = brokered_filters,
+							  [SECCOMP_PROFILED] = profiled_filters};
 
-	return sys_result(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, filter));
+	return sys_result(
+		syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &tables[audience][variant]));
 }
 
 static bool holds(const struct sock_filter *op, uint32_t a)

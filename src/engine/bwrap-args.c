@@ -253,6 +253,24 @@ static int write_hide(struct writer *w, size_t n, struct err *err)
 	return r < 0 || put_fd(w, "--ro-bind-data", fd, op->dst) < 0 ? err_oom(err) : 0;
 }
 
+static int write_note(struct writer *w, size_t n, struct err *err)
+{
+	const struct op *op = &w->plan->ops[n];
+	int fd, r = check_target(w, n, err);
+
+	if (r == -ENOENT && op->flags & OP_OPTIONAL) {
+		*err = (struct err){0};
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	fd = w->host->open_text(w->host->data, op->src, err);
+	if (fd < 0)
+		return fd;
+	r = put_perms(w, 0444);
+	return r < 0 || put_fd(w, "--ro-bind-data", fd, op->dst) < 0 ? err_oom(err) : 0;
+}
+
 /* bwrap makes the whole of /dev in one go. Its tmpfs has no bound, so it ends up
  * read-only; /dev/shm gets one of its own. */
 static int write_dev(struct writer *w, size_t n, struct err *err)
@@ -343,6 +361,8 @@ static int write_op(struct writer *w, size_t n, struct err *err)
 		return write_readonly(w, n, err);
 	case OP_HIDE:
 		return write_hide(w, n, err);
+	case OP_NOTE:
+		return write_note(w, n, err);
 	default:
 		return write_simple(w, op, err);
 	}

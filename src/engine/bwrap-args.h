@@ -22,7 +22,8 @@ enum bwrap_type { BWRAP_ABSENT, BWRAP_DIR, BWRAP_FILE, BWRAP_UNKNOWN };
 struct bwrap_host {
 	/* A descriptor of PATH, if it is still the file ID; or -errno and err. */
 	int (*open_source)(void *data, const char *path, const struct file_id *id, struct err *err);
-	int (*open_empty)(void *data, struct err *err);        /* … of an empty file */
+	int (*open_empty)(void *data, struct err *err); /* … of an empty file */
+	int (*open_text)(void *data, const char *text, struct err *err);
 	enum bwrap_type (*type)(void *data, const char *path); /* no link is followed */
 	void *data;
 };

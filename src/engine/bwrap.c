@@ -154,9 +154,16 @@ static int text_fd(struct bwrap *b, const char *name, const struct str *text, st
 	return err_sys(err, r, "write the arguments of bwrap");
 }
 
+static int open_text(void *data, const char *text, struct err *err)
+{
+	const struct str whole = {.data = (char *)text, .len = strlen(text)};
+
+	return text_fd(data, "note", &whole, err);
+}
+
 static int args_fd(struct bwrap *b, struct err *err)
 {
-	const struct bwrap_host host = {open_source, open_empty, type_of, b};
+	const struct bwrap_host host = {open_source, open_empty, open_text, type_of, b};
 	_cleanup_(strv_release) struct strv args = {0};
 	_cleanup_(str_release) struct str text = {0};
 	int r = bwrap_args(b->plan, &host, &args, err);

@@ -26,6 +26,7 @@
 #include "warden/protocol.h"
 #include "warden/pty.h"
 #include "warden/scratch.h"
+#include "warden/sockets.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -122,6 +123,8 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 									: builder_pivot(b, err);
 	case OP_LOOPBACK:
 		return net_loopback_up(err);
+	case OP_EVERYWHERE:
+		return net_open(CHANNEL, err);
 	case OP_HOSTNAME:
 		if (sethostname(op->src, strlen(op->src)) < 0)
 			return err_sys(err, -errno, "set the host name");
@@ -216,6 +219,8 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 		r = die_with_parent(plan, err);
 	if (r == 0)
 		r = staged_wait(plan->staging, CHANNEL, err);
+	if (r == 0 && plan->net.brokered)
+		r = sockets_wait_taken(CHANNEL, err);
 	return r;
 }
 

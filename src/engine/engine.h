@@ -50,6 +50,10 @@ struct gateway {
 int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
 	       const struct gateway *gateway, struct result *ret, struct err *err);
 
+/* While the caller's terminal is needed for something else: what engine_run() of this process
+ * carries waits, in both directions. */
+void engine_hold(bool held);
+
 /* Would it get as far as that? Makes the namespaces of a native PLAN in a child
  * that does nothing in them; looks for bubblewrap and tries it for one of bwrap's.
  * Bounded to a second. */

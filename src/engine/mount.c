@@ -19,6 +19,7 @@
 
 #define AUX_DIR  "nothing"
 #define AUX_FILE "nothing-file"
+#define AUX_TEXT "text"
 
 void builder_init(struct builder *b, int channel, const struct staging *staging)
 {
@@ -246,13 +247,6 @@ static int apply_symlink(struct builder *b, const struct op *op, struct err *err
 	return r < 0 ? err_sys(err, r, "make the link %s", op->dst) : 0;
 }
 
-static int apply_note(struct builder *b, const struct op *op, struct err *err)
-{
-	int r = target_write(b, op->dst, op->src);
-
-	return r < 0 ? err_sys(err, r, "write %s", op->dst) : 0;
-}
-
 /* Mount what is at DST (or AT) onto DST again, with further attributes. */
 static int rebind(int at, int target, unsigned long long attrs, unsigned recursive)
 {
@@ -264,6 +258,41 @@ static int rebind(int at, int target, unsigned long long attrs, unsigned recursi
 		return mount;
 	r = attrs ? mount_set_attrs(mount, attrs, -1, recursive) : 0;
 	return r < 0 ? r : sys_move_mount(mount, target);
+}
+
+/* On the host's own files nothing is made: another one is mounted over what is there. */
+static int cover_with(struct builder *b, const struct op *op)
+{
+	_cleanup_(fd_closep) int target = target_open(b, op->dst, TARGET_EXISTING, 0);
+	_cleanup_(fd_closep) int file = -1;
+	int r;
+
+	if (target < 0)
+		return target;
+	file = openat(b->aux, AUX_TEXT, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+	if (file < 0)
+		return -errno;
+	r = fd_write_all(file, op->src, strlen(op->src));
+	if (r == 0)
+		r = rebind(file, target,
+			   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+				   MOUNT_ATTR_NOEXEC,
+			   0);
+	/* The mount keeps it; the name serves the next one. */
+	if (unlinkat(b->aux, AUX_TEXT, 0) < 0 && r == 0)
+		r = -errno;
+	return r;
+}
+
+static int apply_note(struct builder *b, const struct op *op, struct err *err)
+{
+	int r = target_write(b, op->dst, op->src);
+
+	if (r == -EROFS)
+		r = cover_with(b, op);
+	if (r == -ENOENT && op->flags & OP_OPTIONAL)
+		return 0; /* a link that leads nowhere */
+	return r < 0 ? err_sys(err, r, "write %s", op->dst) : 0;
 }
 
 static int apply_private(struct builder *b, const struct op *op, struct err *err)

@@ -341,8 +341,8 @@ static void unwatch(struct stand *s)
 static void settle(struct stand *s)
 {
 	s->gone = true;
-	outlet_close(&s->outlet);
 	sandbox_collect(&s->sandbox, &s->usage);
+	outlet_close(&s->outlet);
 	sandbox_settle(&s->sandbox);
 }
 

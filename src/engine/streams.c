@@ -283,9 +283,10 @@ static void on_sink(void *data, short revents)
 static void await(struct relay *r)
 {
 	const char *data;
-	bool wants = r->source >= 0 && pump_room(&r->pump) > 0 &&
+	bool held = r->owner->held;
+	bool wants = !held && r->source >= 0 && pump_room(&r->pump) > 0 &&
 		     (is_output(r) || r->owner->foreground);
-	short events = pump_peek(&r->pump, &data) > 0 ? POLLOUT : 0;
+	short events = !held && pump_peek(&r->pump, &data) > 0 ? POLLOUT : 0;
 
 	if (wants && !r->source_on)
 		loop_add(r->owner->loop, r->source, POLLIN, on_source, r);
@@ -308,6 +309,12 @@ static void turn(struct streams *s)
 {
 	bool idle = true;
 
+	if (s->held) {
+		for (int i = 0; i < RELAY_COUNT_; i++)
+			if (s->relays[i].active)
+				await(&s->relays[i]);
+		return;
+	}
 	for (int i = 0; i < RELAY_COUNT_; i++) {
 		struct relay *r = &s->relays[i];
 
@@ -429,7 +436,7 @@ void streams_resume(struct streams *s)
 {
 	struct terminal *t = &s->terminal;
 
-	if (t->master < 0)
+	if (t->master < 0 || s->held)
 		return;
 	terminal_resize(t);
 	if (!t->like.interactive)
@@ -441,10 +448,23 @@ void streams_resume(struct streams *s)
 	turn(s);
 }
 
+void streams_hold(struct streams *s, bool held)
+{
+	if (!s->in_use || !s->loop || s->ending)
+		return;
+	s->held = held;
+	if (held)
+		terminal_leave(&s->terminal);
+	else
+		streams_resume(s);
+	turn(s);
+}
+
 bool streams_end(struct streams *s)
 {
 	if (!s->in_use || !s->loop)
 		return true;
+	s->held = false;
 	/* What was typed and not read is nobody's. */
 	close_relay(&s->relays[RELAY_KEYBOARD]);
 	s->ending = true;

@@ -42,6 +42,7 @@ struct streams {
 	bool in_use; /* anything to carry at all */
 	bool foreground;
 	bool ending;
+	bool held; /* the caller's terminal is somebody else's for now */
 };
 
 /* Decide. Refuses descriptors that the command must not have. */
@@ -57,6 +58,7 @@ void streams_attach(struct streams *s, int master);
 /* Give the caller's terminal back, and take it again. */
 void streams_suspend(struct streams *s);
 void streams_resume(struct streams *s);
+void streams_hold(struct streams *s, bool held); /* carry nothing, and go on */
 /* The run has ended: carry what is left. True when nothing is; else the loop is
  * done once it is written. */
 bool streams_end(struct streams *s);

@@ -52,6 +52,8 @@ struct supervisor {
 	struct err *err;
 };
 
+static struct streams *carried; /* of the run that goes on in this process */
+
 static int catch_signals(struct supervisor *s, struct err *err)
 {
 	sigset_t set;
@@ -338,6 +340,7 @@ static void watch(struct supervisor *s)
 	if (!sandbox_child_owns_all(&s->sandbox))
 		be_quick();
 	streams_start(&s->streams, &s->loop, s->channel);
+	carried = &s->streams;
 	if (reads_reports(s))
 		loop_add(&s->loop, s->channel, POLLIN, on_report, s);
 	loop_add(&s->loop, s->sandbox.pidfd, POLLIN, on_end, s);
@@ -396,19 +399,26 @@ static int raise_walls(struct supervisor *s, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+void engine_hold(bool held)
+{
+	if (carried)
+		streams_hold(carried, held);
+}
+
 /* After the end: what was left behind, and what was reported. */
 static void settle(struct supervisor *s, struct result *ret)
 {
 	bool was_there = s->sandbox.warden > 0;
 
-	outlet_close(&s->outlet);
 	if (was_there) {
 		sandbox_collect(&s->sandbox, &ret->usage);
 		ret->duration_ms = (clock_mono_ns() - s->started_ns) / 1000000;
 	}
+	outlet_close(&s->outlet);
 	sandbox_settle(&s->sandbox);
 	if (was_there)
 		take_report(s);
+	carried = NULL;
 	ret->output_dropped = streams_release(&s->streams);
 	fd_close(s->listener);
 	fd_close(s->signals);

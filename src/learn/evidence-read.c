@@ -36,18 +36,22 @@ static int add_violation(struct violations *violations, struct json_slice item)
 	_cleanup_(freep) char *dimension = json_get_text(item, "dimension"),
 			      *op = json_get_text(item, "op");
 	_cleanup_(freep) char *path = json_get_text(item, "path"),
-			      *address = json_get_text(item, "address");
+			      *target = json_get_text(item, "target");
 	struct violation *made = NULL;
 	int r;
 
 	if (!dimension || !op || is_true(item, "probe"))
 		return 0;
-	r = violations_add(violations, dimension, op, path ? path : address, 0, &made);
+	r = violations_add(violations, dimension, op, path ? path : target, 0, &made);
 	if (r < 0 || !made)
 		return r;
 	made->count = json_get_number(item, "count", 1);
 	made->rule = json_get_text(item, "rule");
 	made->fix = json_get_text(item, "fix");
+	made->program = json_get_text(item, "program");
+	made->name = json_get_text(item, "name");
+	made->address = json_get_text(item, "address");
+	made->port = (unsigned)json_get_number(item, "port", 0);
 	return 0;
 }
 
@@ -80,6 +84,9 @@ static int read_result(struct evidence *evidence, struct json_slice object, cons
 		.cpu_ms = json_get_number(usage, "cpu_ms", USAGE_UNKNOWN),
 		.pids_peak = json_get_number(usage, "pids_peak", USAGE_UNKNOWN),
 		.written = json_get_number(usage, "written", USAGE_UNKNOWN),
+		.connections = json_get_number(usage, "connections", USAGE_UNKNOWN),
+		.net_sent = json_get_number(usage, "net_sent", USAGE_UNKNOWN),
+		.net_received = json_get_number(usage, "net_received", USAGE_UNKNOWN),
 	};
 	return read_violations(object, &evidence->violations) < 0 ? err_oom(err) : 0;
 }

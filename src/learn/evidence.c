@@ -58,6 +58,9 @@ void evidence_json(const struct evidence *evidence, struct json *json)
 	add_number(json, "cpu_ms", evidence->usage.cpu_ms);
 	add_number(json, "pids_peak", evidence->usage.pids_peak);
 	add_number(json, "written", evidence->usage.written);
+	add_number(json, "connections", evidence->usage.connections);
+	add_number(json, "net_sent", evidence->usage.net_sent);
+	add_number(json, "net_received", evidence->usage.net_received);
 	json_end_object(json);
 	violations_json(&evidence->violations, json);
 	json_end_object(json);

@@ -14,6 +14,7 @@ struct work {
 	struct strv notes;     /* goes to the suggestion */
 	struct strv forbidden; /* paths that no rule may open */
 	bool has_wider;
+	char *hosts; /* TOML, when a group stands for them; NULL: as they are */
 	/* of the profile */
 	struct strv ws_written; /* in the workspace */
 	struct strv written;    /* outside, where the profiled run could */

@@ -18,7 +18,8 @@ static const enum dim order[DIM_COUNT_] = {
 	DIM_PORTS,      DIM_EXPOSE,         DIM_SOCKETS,        DIM_PROCESSES,
 	DIM_ENV,        DIM_ENV_PASS,       DIM_MEMORY,         DIM_CPU,
 	DIM_TIMEOUT,    DIM_TMPFS,          DIM_PIDS,           DIM_DISK,
-	DIM_MAX_OUTPUT, DIM_NESTED,
+	DIM_MAX_OUTPUT, DIM_NESTED,         DIM_CONNECTIONS,    DIM_CONNECT_RATE,
+	DIM_NET_SENT,   DIM_NET_RECEIVED,
 };
 
 /* As a person would write it: relative in the workspace, "~" in the home. */
@@ -85,7 +86,9 @@ static int add_line(struct work *w, enum dim dim, struct suggestion *out)
 	_cleanup_(str_release) struct str value = {0};
 	int r;
 
-	if (spec_keys[dim].type == KEY_PATHS)
+	if (dim == DIM_HOSTS && w->hosts)
+		r = str_append(&value, w->hosts);
+	else if (spec_keys[dim].type == KEY_PATHS)
 		r = put_paths(w->in, spec_list_const(w->spec, dim), &value);
 	else
 		r = spec_print_dim(w->spec, dim, &value);

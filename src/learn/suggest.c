@@ -220,6 +220,7 @@ static void work_release(struct work *w)
 {
 	for (int dim = 0; dim < DIM_COUNT_; dim++)
 		free(w->why[dim]);
+	free(w->hosts);
 	strv_release(&w->notes);
 	strv_release(&w->forbidden);
 	strv_release(&w->ws_written);

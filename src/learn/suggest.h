@@ -15,9 +15,10 @@
  *              belong to git or to the protected names.
  * paths_*      what was used of the paths that the profiled run had.
  * caches       what was written to a cache in the home.
- * network      none, unless something outside was reached. Connections to the loopback
- *              alone are none as well, for a sandbox has one of its own; `wider` makes
- *              it localhost with their ports.
+ * network      none, unless something outside was reached. Through a broker it is known
+ *              what: hosts with their ports, ports of the loopback; what it wanted and did
+ *              not get is a note. Else connections to the loopback alone are none as well,
+ *              for a sandbox has one of its own; `wider` makes it localhost with their ports.
  * limits       by limits.h, over the profiled run and the history together.
  * the rest     as in the profiled run; processes are isolated.
  */
@@ -34,6 +35,12 @@ struct profile;
 struct run_stats;
 struct user;
 
+/* Of [host_groups]: its rules, canonical. */
+struct suggest_group {
+	const char *name;
+	struct strv rules;
+};
+
 struct suggest_input {
 	const struct spec *asked; /* of the profiled run, with its workspace */
 	const struct user *user;
@@ -45,6 +52,8 @@ struct suggest_input {
 	const struct run_stats *stats;     /* or NULL */
 	dim_set held;                      /* dimensions in which this machine holds a limit */
 	const struct strv *env_from_files; /* variables that [sandbox.env] passes; or NULL */
+	const struct suggest_group *groups;
+	size_t groups_len;
 	enum path_type (*look)(const char *path, void *data);
 	void *data;
 	bool wider; /* after the first one did not do: one step back */

@@ -79,7 +79,7 @@ static int put_violations(json_t *list, struct str *out)
 
 		if (json_is_true(json_object_get(item, "probe")) || r < 0 || shown++ >= 8)
 			continue;
-		path = path ? path : text_of(item, "address");
+		path = path ? path : text_of(item, "target");
 		r = str_appendf(out, "refused by the sandbox: %s", text_of(item, "op"));
 		if (r == 0)
 			r = view_line(" ", path, out);

@@ -22,6 +22,7 @@ struct broker;
 struct err;
 struct loop;
 struct plan_net;
+struct rules;
 
 enum refusal_kind {
 	REFUSED_NAME,    /* no rule knows the name: it was not resolved */
@@ -47,9 +48,11 @@ struct broker_ear {
 	/* Something was reached, for profiles: NAME may be NULL. */
 	void (*reached)(void *data, const char *name, const struct endpoint *to,
 			const char *program);
-	/* About a name that no rule knows: ANSWER(answer_data, allow) is called once, later or
-	 * at once. NULL: nobody can be asked. */
-	void (*ask)(void *data, const char *name, const char *program,
+	/* About NAME at PORT, which no rule allows: ANSWER(answer_data, allow) is called once,
+	 * later or at once. It is asked when a connection is wanted, for that is when the port is
+	 * known: until then the resolver gives a name an address that stands for it, and looks up
+	 * nothing. NULL: nobody can be asked. */
+	void (*ask)(void *data, const char *name, uint16_t port, const char *program,
 		    void (*answer)(void *answer_data, bool allow), void *answer_data);
 	void *data;
 };
@@ -82,4 +85,5 @@ void broker_forget(struct broker *broker, void *data); /* nobody waits for its a
 
 int broker_narrow(struct broker *broker, const char *rule, unsigned *ret_gone, struct err *err);
 int broker_widen(struct broker *broker, const char *rule, struct err *err);
+const struct rules *broker_rules(const struct broker *broker); /* as they are now */
 void broker_usage(const struct broker *broker, struct broker_usage *ret);

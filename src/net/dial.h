@@ -20,7 +20,8 @@ typedef void dial_fn(void *data, int fd, const struct endpoint *to);
 enum { DIAL_MS = 30000, DIAL_NEXT_MS = 250 };
 
 int dials_new(struct poller *poller, struct dials **ret);
-/* May call FN before it returns; loopback is known at once. *ret is NULL then, and after FN. */
+/* May call FN before it returns; loopback is known at once. RET lives as long as the dial:
+ * *ret is NULL from FN on. */
 int dial_start(struct dials *dials, const struct in6_addr *addresses, size_t len, uint16_t port,
 	       dial_fn *fn, void *data, struct dial **ret);
 void dial_cancel(struct dials *dials, struct dial *dial); /* FN is not called */

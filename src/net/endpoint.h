@@ -31,5 +31,7 @@ void endpoint_print(const struct endpoint *e, char ret[ENDPOINT_TEXT_MAX]); /* w
 /* Without the port and without brackets: "10.0.0.1", "fd00::1". */
 void endpoint_print_address(const struct endpoint *e, char ret[ENDPOINT_TEXT_MAX]);
 /* Why a name must never lead there, whatever DNS says: loopback, link-local, metadata
- * services, multicast, IPv4 inside IPv6, NAT64, 6to4, Teredo, …; NULL: no reason. */
+ * services, multicast, IPv4 inside IPv6, NAT64, 6to4, Teredo, …; NULL: no reason. Private
+ * networks (RFC 1918, unique local, carrier-grade NAT) are none: names of an intranet are what
+ * people list. */
 const char *endpoint_complaint(const struct endpoint *e);

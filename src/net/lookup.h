@@ -4,6 +4,9 @@
  *
  * The C library resolves, hosts file and DNS, in a process of its own for each name that is
  * asked: it may take long, and reads what a stranger sent. Answers are kept for some seconds.
+ *
+ * Where a name may lead is judged here, for each who asks: what endpoint_complaint() or the
+ * kernel's routes speak against is left out, unless a literal rule covers it at that port.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,12 +18,13 @@
 struct err;
 struct lookups;
 struct poller;
+struct rules;
 
 #define LOOKUP_ADDRESSES_MAX 16
 
 struct lookup_answer {
 	int error; /* 0; -ENOENT: no such name, or it has no address; -EAGAIN: could not be asked */
-	size_t len; /* of what may be dialled: endpoint_complaint() and the host's own are out */
+	size_t len; /* of what may be dialled */
 	struct in6_addr addresses[LOOKUP_ADDRESSES_MAX];
 	const char *complaint;   /* why the first of those that are out is; NULL: none was */
 	struct in6_addr refused; /* which one */
@@ -28,10 +32,15 @@ struct lookup_answer {
 
 typedef void lookup_fn(void *data, const struct lookup_answer *answer);
 
-int lookups_new(struct poller *poller, struct lookups **ret, struct err *err);
-/* FN is called once, now or later, unless lookup_forget(data) comes first. NAME: canonical. */
-void lookup_start(struct lookups *lookups, const char *name, lookup_fn *fn, void *data);
+/* RULES outlives it, and may change. */
+int lookups_new(struct poller *poller, const struct rules *rules, struct lookups **ret,
+		struct err *err);
+/* FN is called once, now or later, unless lookup_forget(data) comes first. NAME: canonical.
+ * PORT: 0 for any, as long as nothing is dialled. */
+void lookup_start(struct lookups *lookups, const char *name, uint16_t port, lookup_fn *fn,
+		  void *data);
 void lookup_forget(struct lookups *lookups, void *data);
 struct lookups *lookups_free(struct lookups *lookups); /* ends what is being asked */
-/* Does the kernel deliver what goes there to this machine itself? False when it does not say. */
+/* Does the kernel deliver what goes there to this machine itself, or to many? True, too, when
+ * it does not say. */
 bool lookup_is_own_address(const struct in6_addr *address);

@@ -24,6 +24,7 @@ struct poll_entry {
 int poller_new(struct loop *loop, struct poller **ret, struct err *err);
 struct poller *poller_free(struct poller *poller);               /* leaves the loop */
 int poller_add(struct poller *poller, struct poll_entry *entry); /* 0 or -errno */
+/* Also with the events that it has: one that EPOLLET told of, and that is not done, is told of again. */
 int poller_change(struct poller *poller, struct poll_entry *entry, uint32_t events);
 void poller_remove(struct poller *poller, struct poll_entry *entry); /* before its close */
 

@@ -3,9 +3,12 @@
  * relay - two connected sockets that become one, by splice(2).
  *
  * Pipes are lent to a direction only while bytes are on their way in it, so that an idle
- * connection holds two descriptors. The end of one direction is passed on, a reset as well.
+ * connection holds two descriptors. A direction whose reader is slow holds what is in its
+ * pipe, and no more is taken from its writer. The end of one direction is passed on, a reset
+ * as well. SIGPIPE must be ignored: splice(2) has no flag against it.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct poller;
@@ -13,8 +16,12 @@ struct relay;
 struct relays;
 
 struct relay_ear {
-	/* BYTES more were passed on, SENT: from inside to outside. Returns false to cut it off. */
-	int (*passed)(void *data, uint64_t bytes, int sent);
+	/* How many bytes may pass yet, SENT: from inside to outside. */
+	uint64_t (*left)(void *data, bool sent);
+	/* BYTES of them did. */
+	void (*passed)(void *data, uint64_t bytes, bool sent);
+	/* RELAY has more than what was left. The ear may reset any, this one too. */
+	void (*exceeded)(void *data, struct relay *relay, bool sent);
 	/* Both directions have ended, or it was reset; the relay is gone when this returns. */
 	void (*ended)(void *data, struct relay *relay);
 };
@@ -25,3 +32,5 @@ int relay_start(struct relays *relays, int inside, int outside, void *owner, str
 void *relay_owner(const struct relay *relay);
 void relay_reset(struct relays *relays, struct relay *relay); /* at once; no call to the ear */
 struct relays *relays_free(struct relays *relays);            /* resets all */
+/* Close FD, which may be -1, so that its peer sees a reset; returns -1. */
+int socket_reset(int fd);

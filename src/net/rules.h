@@ -26,8 +26,11 @@ void rules_release(struct rules *rules);
 bool rules_allow_name(const struct rules *rules, const char *name, uint16_t port);
 /* As a literal. Loopback addresses by `loopback` and ports, or by a rule of their own. */
 bool rules_allow_address(const struct rules *rules, const struct endpoint *e);
+/* By a rule that is an address or a network; `loopback` is none. At its port, or (0) at any. */
+bool rules_have_literal(const struct rules *rules, const struct endpoint *e);
 /* Take back every rule that RULE covers: "name", "name:port", an address, a network, "port:N"
- * of the loopback. *ret_gone (may be NULL): how many went. -EINVAL: not a rule. */
+ * of the loopback; without a port at all of them. *ret_gone (may be NULL): how many went.
+ * -EINVAL: not a rule; -ENOTSUP: a wider one would still allow it, and nothing was changed. */
 int rules_narrow(struct rules *rules, const char *rule, unsigned *ret_gone, struct err *err);
 int rules_widen(struct rules *rules, const char *rule, struct err *err);
 

@@ -60,6 +60,9 @@ static void read_address(uint64_t address, size_t len, struct attempt *a)
 		len = sizeof(bytes);
 	if (address && task_read(a->pid, address, &bytes, len) == (ssize_t)len)
 		address_parse(&bytes, len, &a->address);
+	if ((a->address.kind == ADDRESS_INTERNET || a->address.kind == ADDRESS_LOOPBACK) &&
+	    !endpoint_read(&bytes, len, &a->to))
+		a->address.kind = ADDRESS_OTHER;
 	if (a->address.kind == ADDRESS_PATH &&
 	    task_resolve(a->pid, AT_FDCWD, a->address.text, a->path) < 0)
 		a->address.kind = ADDRESS_OTHER;

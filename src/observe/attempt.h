@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "net/endpoint.h"
 #include "observe/address.h"
 #include "observe/verdict.h"
 
@@ -24,6 +25,7 @@ struct attempt {
 	} uses[2];
 	char path[PATH_MAX], path2[PATH_MAX];
 	struct address address; /* of a connection; a path is in `path`, too */
+	struct endpoint to;     /* the same, of one that is neither a path nor abstract */
 };
 
 /* While the task PID waits. */

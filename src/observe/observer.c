@@ -22,7 +22,9 @@
 #include "observe/attempt.h"
 #include "observe/call.h"
 #include "observe/noise.h"
+#include "net/broker.h"
 #include "observe/profile.h"
+#include "observe/refused.h"
 #include "observe/task.h"
 #include "plan/plan.h"
 #include "warden/step.h"
@@ -56,9 +58,18 @@ static uint64_t now_ms(const struct observer *o)
 	return (clock_mono_ns() - o->begin_ns) / 1000000;
 }
 
-static void count(struct observer *o, struct violations *list, const char *dimension,
-		  const char *op, const char *target, enum violation_cause cause)
+static void note(struct observer *o, struct violation *new)
 {
+	if (new && o->noted)
+		o->noted(o->data, o->found, new);
+}
+
+/* With PEER: of the network. */
+static void count_peer(struct observer *o, struct violations *list, const char *dimension,
+		       const char *op, const char *target, enum violation_cause cause,
+		       const struct address *peer)
+{
+	char program[TASK_PROGRAM_MAX];
 	struct violation *new;
 
 	/* Without memory there is one line less to report. */
@@ -66,6 +77,17 @@ static void count(struct observer *o, struct violations *list, const char *dimen
 		return;
 	new->cause = cause;
 	new->weight = noise_weigh(op, target);
+	task_program(o->caller, program);
+	violation_set_peer(new, program[0] ? program : NULL, NULL, peer ? peer->text : NULL,
+			   peer ? peer->port : 0);
+	if (list == o->found)
+		note(o, new);
+}
+
+static void count(struct observer *o, struct violations *list, const char *dimension,
+		  const char *op, const char *target, enum violation_cause cause)
+{
+	count_peer(o, list, dimension, op, target, cause, NULL);
 }
 
 /* All processes have one root, but for those in a namespace that they made. */
@@ -187,14 +209,15 @@ static void judge_internet(struct observer *o, const struct attempt *a)
 		return;
 	address_target(&a->address, target, sizeof(target));
 	if (a->address.kind == ADDRESS_INTERNET) {
-		count(o, o->found, "network", "connect", target, CAUSE_NETWORK);
+		count_peer(o, o->found, "network", a->op, target, CAUSE_NETWORK, &a->address);
 		return;
 	}
 	snprintf(pid, sizeof(pid), "%d", a->pid);
 	if (listens(pid, a->address.port))
 		forget(&o->missing, target);
 	else
-		count(o, &o->missing, "network", "connect", target, CAUSE_NETWORK);
+		count_peer(o, &o->missing, "network", "connect", target, CAUSE_NETWORK,
+			   &a->address);
 }
 
 static void judge_address(struct observer *o, const struct attempt *a)
@@ -274,8 +297,7 @@ static void note_refusal(struct observer *o, const struct seccomp_data *data,
 
 /* -- The listener --------------------------------------------------------- */
 
-/* False when its caller is gone, and with it what was read of its memory. */
-static bool answer(struct observer *o, uint64_t id, int error)
+bool observer_answer(struct observer *o, uint64_t id, int error)
 {
 	struct seccomp_notif_resp response = {
 		.id = id,
@@ -289,6 +311,13 @@ static bool answer(struct observer *o, uint64_t id, int error)
 	}
 	o->failed = 0;
 	return true;
+}
+
+/* What becomes of it the broker tells: nobody else knows names. */
+static bool is_broker_s(const struct observer *o, const struct attempt *a)
+{
+	return o->brokered.broker &&
+	       (a->address.kind == ADDRESS_INTERNET || a->address.kind == ADDRESS_LOOPBACK);
 }
 
 /* False when nothing waits. */
@@ -308,10 +337,13 @@ static bool serve_one(struct observer *o)
 		return o->failed <= TRIES;
 	}
 	error = seccomp_answer(o->variant, &notice.data);
-	attempt_read((pid_t)notice.pid, &notice.data, &attempt);
+	o->caller = (pid_t)notice.pid;
+	attempt_read(o->caller, &notice.data, &attempt);
 	/* Once answered it may end, and its root with it. */
 	here = enter_scene(o, attempt.pid);
-	if (!answer(o, notice.id, error))
+	if (!error && brokered_take(o, &notice, &attempt))
+		return true;
+	if (!observer_answer(o, notice.id, error) || (!error && is_broker_s(o, &attempt)))
 		return true;
 	if (o->profile)
 		note_uses(o, &attempt);
@@ -329,6 +361,32 @@ bool observer_serve(struct observer *o)
 	for (int i = 0; i < BATCH && serve_one(o); i++)
 		;
 	return o->failed <= TRIES;
+}
+
+/* -- The broker ----------------------------------------------------------- */
+
+static void profile_peer(struct observer *o, const char *name, const struct endpoint *to,
+			 unsigned how)
+{
+	char address[ENDPOINT_TEXT_MAX];
+
+	if (!o->profile)
+		return;
+	endpoint_print_address(to, address);
+	(void)profile_add_peer(o->profile, name ? name : address, to->port, how);
+}
+
+void observer_refused(struct observer *o, const struct refusal *refusal)
+{
+	note(o, refused_add(o->found, refusal, now_ms(o)));
+	if (refusal->kind == REFUSED_NAME || refusal->kind == REFUSED_PORT ||
+	    refusal->kind == REFUSED_ADDRESS)
+		profile_peer(o, refusal->name, &refusal->to, PROFILE_REFUSED);
+}
+
+void observer_reached(struct observer *o, const char *name, const struct endpoint *to)
+{
+	profile_peer(o, name, to, PROFILE_REACHED);
 }
 
 /* -- The end -------------------------------------------------------------- */
@@ -383,6 +441,7 @@ void observer_finish(struct observer *o)
 		new->weight = v->weight;
 		new->count = v->count;
 		new->last_ms = v->last_ms;
+		violation_set_peer(new, v->program, v->name, v->address, v->port);
 	}
 	if (o->scene.root < 0) /* it had no name to look up, and the host's will do */
 		o->scene.root = fd_open("/", O_PATH | O_DIRECTORY);

@@ -12,11 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "observe/brokered.h"
 #include "observe/verdict.h"
 #include "result/violation.h"
 
 struct plan;
 struct profile;
+struct refusal;
 
 struct observer {
 	struct scene scene;
@@ -31,6 +33,11 @@ struct observer {
 	struct profile *profile;   /* NULL: only attempts */
 	bool has_begun;            /* something was executed */
 	bool has_program;          /* … and of the first program it is known which */
+	pid_t caller;              /* of the call at hand */
+	struct brokered brokered;  /* its broker is set before the command begins */
+	/* Something new was found. NULL: of no interest before the end. */
+	void (*noted)(void *data, struct violations *found, struct violation *new);
+	void *data;
 };
 
 /* FOUND gets what was refused, PROFILE (or NULL) all that was used. */
@@ -40,5 +47,10 @@ void observer_init(struct observer *o, const struct plan *plan, struct violation
 void observer_begin(struct observer *o, int listener);
 /* Answer what waits, but return soon. False: the listener fails, again and again. */
 bool observer_serve(struct observer *o);
-/* The run has ended. */
+/* What a broker has to say: about one of its calls, or about nobody's in particular. */
+void observer_refused(struct observer *o, const struct refusal *refusal);
+void observer_reached(struct observer *o, const char *name, const struct endpoint *to);
+/* The run has ended; what it left behind may still be served. */
 void observer_finish(struct observer *o);
+/* For brokered.c. False when the caller is gone, and with it what was read of its memory. */
+bool observer_answer(struct observer *o, uint64_t id, int error);

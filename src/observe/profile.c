@@ -94,7 +94,8 @@ int profile_add_path(struct profile *profile, const char *path, unsigned what)
 	return add_path(profile, path, what, 1);
 }
 
-static int add_connection(struct profile *p, const char *address, unsigned port, uint64_t count)
+static int add_connection(struct profile *p, const char *address, unsigned port, unsigned how,
+			  uint64_t count)
 {
 	struct profile_connection *grown;
 	char *copy;
@@ -102,6 +103,7 @@ static int add_connection(struct profile *p, const char *address, unsigned port,
 	for (size_t i = 0; i < p->connections_len; i++)
 		if (p->connections[i].port == port && str_eq(p->connections[i].address, address)) {
 			p->connections[i].count += count;
+			p->connections[i].how |= how;
 			return 0;
 		}
 	if (p->connections_len == PROFILE_CONNECTIONS_MAX) {
@@ -117,13 +119,18 @@ static int add_connection(struct profile *p, const char *address, unsigned port,
 		p->dropped += count;
 		return -ENOMEM;
 	}
-	grown[p->connections_len++] = (struct profile_connection){copy, port, count};
+	grown[p->connections_len++] = (struct profile_connection){copy, port, count, how};
 	return 0;
 }
 
 int profile_add_connection(struct profile *profile, const char *address, unsigned port)
 {
-	return add_connection(profile, address, port, 1);
+	return add_connection(profile, address, port, 0, 1);
+}
+
+int profile_add_peer(struct profile *profile, const char *address, unsigned port, unsigned how)
+{
+	return add_connection(profile, address, port, how, 1);
 }
 
 void profile_release(struct profile *profile)
@@ -157,6 +164,10 @@ void profile_json(const struct profile *profile, const char *key, struct json *j
 		json_begin_object(json, NULL);
 		json_add_string(json, "address", profile->connections[i].address);
 		json_add_uint(json, "port", profile->connections[i].port);
+		if (profile->connections[i].how & PROFILE_REACHED)
+			json_add_bool(json, "reached", true);
+		if (profile->connections[i].how & PROFILE_REFUSED)
+			json_add_bool(json, "refused", true);
 		json_add_uint(json, "count", profile->connections[i].count);
 		json_end_object(json);
 	}
@@ -197,13 +208,18 @@ static int parse_connection(struct json_slice object, struct profile *ret)
 {
 	_cleanup_(freep) char *address = NULL;
 	struct json_slice value;
+	unsigned how = 0;
 
 	if (!json_get(object, "address", &value))
 		return -EBADMSG;
 	address = json_get_string(value);
 	if (!address)
 		return -EBADMSG;
-	return add_connection(ret, address, (unsigned)number(object, "port"),
+	if (json_get(object, "reached", &value))
+		how |= PROFILE_REACHED;
+	if (json_get(object, "refused", &value))
+		how |= PROFILE_REFUSED;
+	return add_connection(ret, address, (unsigned)number(object, "port"), how,
 			      number(object, "count"));
 }
 

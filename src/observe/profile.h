@@ -26,10 +26,14 @@ struct profile_path {
 	uint64_t count; /* of attempts */
 };
 
+/* What a broker made of a connection. */
+enum { PROFILE_REACHED = 1 << 0, PROFILE_REFUSED = 1 << 1 };
+
 struct profile_connection {
-	char *address; /* "127.0.0.1", "::1", or a path for a unix socket */
-	unsigned port; /* 0 for a unix socket */
+	char *address; /* a name, "127.0.0.1", "::1", or a path for a unix socket */
+	unsigned port; /* 0 for a unix socket, or when it is not known */
 	uint64_t count;
+	unsigned how; /* 0: there was no broker */
 };
 
 #define PROFILE_PATHS_MAX       65536
@@ -50,6 +54,8 @@ struct profile {
 /* Count an attempt. 0 or -ENOMEM; what does not fit is counted as dropped. */
 int profile_add_path(struct profile *profile, const char *path, unsigned what);
 int profile_add_connection(struct profile *profile, const char *address, unsigned port);
+/* Through a broker: HOW is PROFILE_REACHED or PROFILE_REFUSED, ADDRESS a name if it has one. */
+int profile_add_peer(struct profile *profile, const char *address, unsigned port, unsigned how);
 void profile_release(struct profile *profile);
 /* Read back what profile_json() wrote. -EBADMSG: something else. */
 int profile_parse(const char *text, size_t len, struct profile *ret, struct err *err);

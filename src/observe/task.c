@@ -3,10 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "base/path.h"
+#include "base/sys.h"
 
 enum { SMALLEST_PAGE = 4096 };
 
@@ -94,4 +101,87 @@ int task_resolve(pid_t pid, int dir, const char *name, char ret[PATH_MAX])
 		return -errno;
 	base[n] = '\0';
 	return base[0] == '/' ? task_join(base, name, ret) : -ENOENT;
+}
+
+/* "KEY:\tVALUE" of /proc/PID/status; BASE as in strtoull(3). 0 when it is not there. */
+static uint64_t status_number(const char *status, const char *key, int base)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+static bool read_status(pid_t pid, char *ret, size_t size)
+{
+	char path[64];
+	_cleanup_(fd_closep) int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	fd = fd_open(path, O_RDONLY);
+	n = fd < 0 ? -1 : read(fd, ret, size - 1);
+	if (n <= 0)
+		return false;
+	ret[n] = '\0';
+	return true;
+}
+
+/* PID may be a thread's, which only a newer kernel gives a descriptor for. */
+static int open_task(pid_t pid)
+{
+	char status[4096];
+	int fd = sys_pidfd_open(pid, 0);
+
+	if (fd == -EINVAL || fd == -ENOENT)
+		fd = sys_pidfd_open(pid, SYS_PIDFD_THREAD);
+	if (fd == -EINVAL && read_status(pid, status, sizeof(status)))
+		fd = sys_pidfd_open((int)status_number(status, "\nTgid:", 10), 0);
+	return fd;
+}
+
+int task_take_fd(pid_t pid, int fd)
+{
+	_cleanup_(fd_closep) int task = open_task(pid);
+
+	return task < 0 ? task : sys_pidfd_getfd(task, fd);
+}
+
+void task_program(pid_t pid, char ret[TASK_PROGRAM_MAX])
+{
+	static const char deleted[] = " (deleted)";
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	if (n > (ssize_t)sizeof(deleted) && strcmp(path + n - (sizeof(deleted) - 1), deleted) == 0)
+		path[n - (ssize_t)(sizeof(deleted) - 1)] = '\0';
+	snprintf(ret, TASK_PROGRAM_MAX, "%s", n > 0 ? path_basename(path) : "");
+}
+
+/* Those that stop a task do so without a handler. */
+static uint64_t bit(int sig)
+{
+	return 1ull << (sig - 1);
+}
+
+bool task_has_signal(pid_t pid)
+{
+	const uint64_t stops = bit(SIGSTOP) | bit(SIGTSTP) | bit(SIGTTIN) | bit(SIGTTOU);
+	char status[4096];
+	uint64_t pending, seen;
+	bool alone;
+
+	if (!read_status(pid, status, sizeof(status)))
+		return false;
+	/* What is for the whole process wakes its first thread, if that has not blocked it. */
+	alone = status_number(status, "\nTgid:", 10) == (uint64_t)pid ||
+		status_number(status, "\nThreads:", 10) == 1;
+	seen = status_number(status, "\nSigCgt:", 16) | stops;
+	pending = status_number(status, "\nSigPnd:", 16);
+	if (alone)
+		pending |= status_number(status, "\nShdPnd:", 16);
+	return pending & seen & ~status_number(status, "\nSigBlk:", 16) &
+	       ~status_number(status, "\nSigIgn:", 16);
 }

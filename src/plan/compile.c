@@ -10,6 +10,7 @@
 #include "plan/environ.h"
 #include "plan/host.h"
 #include "plan/layout.h"
+#include "plan/network.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/grade.h"
@@ -110,6 +111,9 @@ static unsigned seccomp_flags(const struct compiler *c)
 
 	if (c->plan->engine == ENGINE_LANDLOCK)
 		return flags | OP_BARE | (spec->network == NETWORK_NONE ? OP_OFFLINE : 0);
+	/* A broker cannot do without being told, whether somebody wants to know or not. */
+	if (c->plan->net.brokered)
+		flags |= OP_OBSERVE | OP_BROKERED;
 	return flags | (spec->processes == PROCESSES_VISIBLE ? OP_VISIBLE : 0) |
 	       (spec->nested ? OP_NESTED : 0);
 }
@@ -121,7 +125,7 @@ static int add_confinement(struct compiler *c)
 	int r = 0;
 
 	if (plan->namespaces & CLONE_NEWNET)
-		r = plan_add(plan, OP_LOOPBACK, NULL, NULL, 0);
+		r = plan_add(plan, plan->net.brokered ? OP_EVERYWHERE : OP_LOOPBACK, NULL, NULL, 0);
 	if (r == 0 && plan->namespaces & CLONE_NEWUTS)
 		r = plan_add(plan, OP_HOSTNAME, "pale", NULL, 0);
 	if (r == 0)
@@ -196,6 +200,8 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 		return r;
 	choose_ids(c);
 	choose_namespaces(c);
+	if (network_compile(c) < 0)
+		return err_oom(err);
 	r = judge(c, err);
 	if (r < 0)
 		return r;

@@ -41,14 +41,31 @@ static int probe_dir(struct host *host, const char *path, struct err *err)
 	return 0;
 }
 
+/* Where PATH leads, or would if that were there; *ret stays NULL when it is not itself. */
+static int find_file(const char *path, char **ret, bool *ret_is_link)
+{
+	char link[1];
+
+	*ret_is_link = readlink(path, link, sizeof(link)) >= 0;
+	if (*ret_is_link)
+		return path_resolve(path, ret) == -ENOMEM ? -ENOMEM : 0;
+	if (errno != EINVAL)
+		return 0;
+	*ret = strdup(path);
+	return *ret ? 0 : -ENOMEM;
+}
+
 /* resolv.conf is often a link to a folder that is not shown otherwise. */
 static int probe_resolver(struct host *host, struct err *err)
 {
 	_cleanup_(freep) char *real = NULL;
-	char link[1];
+	bool is_link, hosts_is_link;
 
-	if (readlink("/etc/resolv.conf", link, sizeof(link)) < 0)
-		return 0; /* none, or a file like any other */
+	if (find_file("/etc/resolv.conf", &host->resolv_conf, &is_link) < 0 ||
+	    find_file("/etc/hosts", &host->hosts, &hosts_is_link) < 0)
+		return err_oom(err);
+	if (!is_link)
+		return 0;
 	real = realpath("/etc/resolv.conf", NULL);
 	if (!real || path_covers("/etc", real) || path_covers("/usr", real))
 		return 0;
@@ -126,6 +143,8 @@ void host_release(struct host *host)
 		free(host->dirs[i].link);
 	free(host->dirs);
 	strv_release(&host->files);
+	free(host->resolv_conf);
+	free(host->hosts);
 	free(host->bwrap);
 	cgroup_site_release(&host->cgroup);
 	*host = (struct host){0};

@@ -52,12 +52,13 @@ struct host {
 	size_t dirs_len;
 	struct strv
 		files; /* further files that the name service needs, e.g. where resolv.conf leads */
+	char *resolv_conf, *hosts; /* where /etc/resolv.conf and /etc/hosts are; NULL: nowhere */
 };
 
 int host_probe(struct host *ret, struct err *err);
 void host_release(struct host *host);
 
-enum site_type { SITE_ABSENT, SITE_DIR, SITE_FILE };
+enum site_type { SITE_ABSENT, SITE_DIR, SITE_FILE, SITE_SOCKET };
 
 /* What is at a path that the spec names. */
 struct site_path {

@@ -26,6 +26,16 @@ int judge_landlock_refuse(const struct compiler *c, struct err *err)
 	static const char native[] = "use --engine native, which needs user namespaces";
 	const struct spec *spec = c->spec;
 
+	if ((spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS) &&
+	    !(c->given & DIM_BIT(DIM_NETWORK)))
+		return cannot("this network: without a network of its own the command would reach "
+			      "all of the host's",
+			      native, err);
+	if (spec->expose.len && spec->network != NETWORK_UNRESTRICTED &&
+	    !(c->given & DIM_BIT(DIM_EXPOSE)))
+		return cannot("expose: its commands have no sockets", native, err);
+	if (spec->sockets.len && !(c->given & DIM_BIT(DIM_SOCKETS)))
+		return cannot("sockets: it could not hide all others", native, err);
 	if (c->host->landlock_abi < LANDLOCK_REFER_ABI)
 		return cannot("anything here: this kernel has no Landlock, or its first version",
 			      "boot with Landlock among the security modules (lsm=landlock,...), "
@@ -90,7 +100,9 @@ int judge_landlock(struct compiler *c)
 	int r;
 
 	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED,
-		     spec->network == NETWORK_NONE ? "seccomp: no sockets" : "unrestricted");
+		     spec->network == NETWORK_NONE           ? "seccomp: no sockets"
+		     : spec->network == NETWORK_UNRESTRICTED ? "unrestricted"
+							     : "the sandbox around it");
 	r = judge_files(c);
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
 #include "plan/domain.h"
 #include "plan/host.h"
 #include "plan/layout.h"
+#include "plan/network.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/lattice.h"
@@ -90,8 +91,13 @@ static int judge_boundary(struct compiler *c)
 	struct plan *plan = c->plan;
 	int r = 0;
 
-	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED,
-		     spec->network == NETWORK_NONE ? "network namespace" : "unrestricted");
+	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED, network_by(c));
+	if (spec->expose.len)
+		plan_verdict(plan, dim_name(DIM_EXPOSE), ENFORCED,
+			     plan->net.brokered ? "broker" : "unrestricted");
+	if (spec->sockets.len)
+		plan_verdict(plan, dim_name(DIM_SOCKETS), ENFORCED,
+			     plan->confined ? "mounts" : "unrestricted");
 	r = judge_ids(c);
 	if (!is_weak(c, DIM_FILESYSTEM))
 		plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));
@@ -179,17 +185,7 @@ int judge_refuse(const struct compiler *c, struct err *err)
 	const struct spec *spec = c->spec;
 	const char *what = NULL;
 
-	if (spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS)
-		return err_hint(err,
-				err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
-					"network = \"%s\" cannot be enforced by this version",
-					spec_keys[DIM_NETWORK].choices[spec->network]),
-				"use --network none, or --network unrestricted if you must");
-	if (spec->expose.len)
-		what = "expose (ports that are served to the host)";
-	else if (spec->sockets.len)
-		what = "sockets (unix sockets of the host)";
-	else if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
+	if (!str_eq(c->resolved->backend, "local") && !str_eq(c->resolved->backend, "auto"))
 		what = "a backend other than \"local\"";
 	if (what)
 		return err_hint(
@@ -283,6 +279,8 @@ int judge(struct compiler *c, struct err *err)
 		r = bare ? judge_landlock(c) : judge_boundary(c);
 	if (r == 0 && !c->plan->given)
 		r = limits_compile(c);
+	if (r == 0 && !c->plan->given)
+		r = network_judge_limits(c);
 	if (c->spec->max_output != SPEC_UNLIMITED)
 		plan_verdict(c->plan, dim_name(DIM_MAX_OUTPUT), ENFORCED, "pump of the supervisor");
 	if (r < 0)

@@ -93,8 +93,59 @@ static int add_rules(struct layout *l, const struct strv *rules, enum access acc
 				err, ERR_UNSUPPORTED, -ENOTSUP,
 				"%s cannot be opened: /proc, /dev and /sys are the sandbox's own",
 				at->path);
+		if (at->type == SITE_SOCKET)
+			return err_hint(err,
+					err_set(err, ERR_POLICY, -EPERM,
+						"%s is a socket: it is no path to read or write",
+						at->path),
+					"name it in sockets");
 		place.flags = OP_IDMAP | (at->type == SITE_FILE ? OP_FILE : 0);
 		if (places_add(&l->places, place) < 0)
+			return err_oom(err);
+	}
+	return 0;
+}
+
+static bool is_own(const struct layout *l, const char *path)
+{
+	for (size_t i = 0; i < array_len(l->site->own); i++)
+		if (l->site->own[i].real && path_covers(l->site->own[i].real, path))
+			return true;
+	return false;
+}
+
+/* What is wrong with a rule that shows a socket, or NULL. */
+static const char *misfit(const struct layout *l, const struct site_path *at)
+{
+	if (at->type == SITE_ABSENT)
+		return "it does not exist";
+	if (at->type != SITE_SOCKET)
+		return "it is no socket";
+	if (layout_is_kernel_path(at->real))
+		return "/proc, /dev and /sys are the sandbox's own";
+	return is_own(l, at->real) ? "it is pale's own" : NULL;
+}
+
+/* Each by itself: nothing else of its folder is seen. To read is enough to connect. */
+static int add_sockets(struct layout *l, struct err *err)
+{
+	for (size_t i = 0; i < l->spec->sockets.len; i++) {
+		const struct site_path *at = layout_find_site(l->site, l->spec->sockets.items[i]);
+		const char *why = misfit(l, at);
+
+		if (is_hidden_by_name(l, at->path))
+			continue;
+		if (why)
+			return err_hint(err,
+					err_set(err, ERR_POLICY,
+						at->type == SITE_ABSENT ? -ENOENT : -EPERM,
+						"socket %s cannot be shown: %s", at->path, why),
+					"leave it out of sockets, or name another");
+		if (places_add(&l->places, (struct place){.dst = at->real,
+							  .src = at->real,
+							  .access = ACCESS_READ,
+							  .id = at->id,
+							  .flags = OP_IDMAP | OP_FILE}) < 0)
 			return err_oom(err);
 	}
 	return 0;
@@ -160,7 +211,7 @@ static int add_resolver(struct layout *l)
 	int r = 0;
 
 	for (size_t i = 0; i < l->host->files.len && r == 0; i++)
-		if (l->spec->network != NETWORK_NONE)
+		if (l->spec->network == NETWORK_UNRESTRICTED)
 			r = places_add(&l->places, (struct place){.dst = l->host->files.items[i],
 								  .src = l->host->files.items[i],
 								  .access = ACCESS_READ,
@@ -229,6 +280,8 @@ int layout_collect_places(struct layout *l, struct err *err)
 	r = add_rules(l, &l->spec->paths_readable, ACCESS_READ, err);
 	if (r == 0)
 		r = add_rules(l, &l->spec->paths_writable, ACCESS_WRITE, err);
+	if (r == 0)
+		r = add_sockets(l, err);
 	if (r < 0)
 		return r;
 	r = add_home(l);

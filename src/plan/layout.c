@@ -17,6 +17,7 @@
 #include "plan/domain.h"
 #include "plan/fixtures.h"
 #include "plan/host.h"
+#include "plan/network.h"
 #include "plan/op.h"
 #include "plan/place.h"
 #include "plan/protect.h"
@@ -287,6 +288,21 @@ static int emit_hidden(struct layout *l)
 	return r < 0 ? r : hide_toolchain_secrets(l);
 }
 
+/* Names are the broker's to resolve: what the host knows of them is of no use, or none of the
+ * sandbox's business. */
+static int emit_names(struct layout *l)
+{
+	const struct {
+		const char *path, *text;
+	} files[] = {{l->host->resolv_conf, network_resolv_conf}, {l->host->hosts, network_hosts}};
+	int r = 0;
+
+	for (size_t i = 0; i < array_len(files) && r == 0; i++)
+		if (files[i].path && !is_hidden_inside(l, files[i].path))
+			r = plan_add(l->plan, OP_NOTE, files[i].text, files[i].path, OP_OPTIONAL);
+	return r;
+}
+
 /* A rule opens everything below: nothing there can be hidden. */
 static int check_bare(const struct layout *l, struct err *err)
 {
@@ -339,7 +355,11 @@ static int emit(struct layout *l)
 	if (r == 0 && l->site->home)
 		r = emit_alias(l, l->site->home, l->site->home_real);
 	if (r == 0)
+		r = emit_aliases(l, &l->spec->sockets);
+	if (r == 0)
 		r = emit_hidden(l);
+	if (r == 0 && l->plan->net.brokered)
+		r = emit_names(l);
 	if (r == 0)
 		r = fixtures_end(l->plan, &fixtures);
 	if (r == 0 && domain_flags(l->spec, l->host) & OP_FILES)

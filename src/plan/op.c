@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "plan/network.h"
 
 /* clang-format off */
 static const char *const op_names[OP_KIND_COUNT_] = {
@@ -203,6 +204,7 @@ struct plan *plan_free(struct plan *plan)
 	free(plan->note);
 	free(plan->stage);
 	cgroup_site_release(&plan->limits.site);
+	network_release(plan);
 	free(plan);
 	return NULL;
 }

@@ -42,7 +42,7 @@ enum op_kind {
 	OP_CGROUP_VIEW,  /* the run's own limits, for programs that look; `src`: a v1 controller */
 	OP_READONLY,     /* what is at `dst`, read-only from here on */
 	OP_LIMIT_USERNS, /* no user namespace inside */
-	OP_NOTE,         /* a file at `dst` that says `src`, for whoever asks inside */
+	OP_NOTE,         /* a file at `dst`, or over the host's there, that says `src` */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
 	OP_LOOPBACK,     /* bring the private loopback up */
 	OP_EVERYWHERE,   /* every address is the loopback's, and the broker gets sockets there */
@@ -78,6 +78,7 @@ enum {
 	OP_OBSERVE = 1 << 14,  /* seccomp: the supervisor is told of attempts and refusals */
 	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
 	OP_SHARED = 1 << 16,   /* seccomp: several commands live here (plan_share) */
+	OP_BROKERED = 1 << 17, /* seccomp: … and of what is sent to an address */
 };
 
 struct op {
@@ -145,6 +146,7 @@ struct plan_net {
 	bool loopback;     /* the host's own 127.0.0.0/8 and ::1 … */
 	bool ports_set;    /* … false: every port of it */
 	struct strv ports;
+	struct strv groups;      /* "@NAME (FILE:LINE)": what hosts were written as */
 	struct strv expose;      /* ports inside that the host's loopback leads to */
 	bool asks;               /* the user, about a name that no rule knows */
 	uint64_t connections;    /* at once */

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/size.h"
+#include "plan/network.h"
 #include "plan/plan.h"
 
 static const struct {
@@ -40,6 +41,7 @@ static const struct {
 	{OP_LOOSE, "if-there"},
 	{OP_OBSERVE, "observe"},
 	{OP_PROFILE, "profile"},
+	{OP_BROKERED, "broker"},
 	{OP_SHARED, "shared"},
 };
 
@@ -153,6 +155,8 @@ int plan_print(const struct plan *plan, struct str *out)
 		r = str_append(out, "\noperations\n");
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
 		r = print_op(plan, &plan->ops[i], i + 1, out);
+	if (r == 0)
+		r = network_print(plan, out);
 	return r < 0 ? r : print_guards(plan, out);
 }
 
@@ -230,6 +234,7 @@ void plan_json(const struct plan *plan, struct json *json)
 	for (size_t i = 0; i < plan->ops_len; i++)
 		op_json(plan, &plan->ops[i], json);
 	json_end_array(json);
+	network_json(plan, json);
 	json_begin_array(json, "watched");
 	for (size_t i = 0; i < plan->guards_len; i++) {
 		json_begin_object(json, NULL);

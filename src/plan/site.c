@@ -34,7 +34,7 @@ static int probe_fd(int fd, struct site_path *ret, struct err *err)
 	r = path_of_fd(fd, &ret->real);
 	if (r < 0)
 		return err_sys(err, r, "name of %s", ret->path);
-	ret->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
+	ret->type = S_ISDIR(st.st_mode) ? SITE_DIR : S_ISSOCK(st.st_mode) ? SITE_SOCKET : SITE_FILE;
 	ret->id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	return 0;
 }
@@ -347,6 +347,8 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 		r = add_rules(site, &spec->paths_writable, FOLLOW_WITH_CARE, err);
 	if (r == 0)
 		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
+	if (r == 0)
+		r = add_rules(site, &spec->sockets, FOLLOW_WITH_CARE, err);
 	if (r == 0)
 		r = ignored_probe(spec, site, err);
 	if (r == 0)

@@ -65,6 +65,7 @@ static int ceiling_spec(const struct draft *draft, enum layer layer, struct spec
 	int r;
 
 	ceiling.out = &out;
+	ceiling.groups_top = layer;
 	ceiling.own = 0;
 	ceiling.chain = (struct strv){0};
 	r = start_at_top(&ceiling, err);
@@ -142,6 +143,24 @@ static dim_set hidden_by_name(const struct spec *spec, const struct spec *ceilin
 	return found;
 }
 
+/* What all ceilings together allow, for what is opened later. */
+static int keep_bound(struct resolved *out, const struct spec *ceiling, struct err *err)
+{
+	struct spec both = {0};
+	int r;
+
+	if (!out->bounded)
+		r = spec_copy(&both, ceiling) < 0 ? err_oom(err) : 0;
+	else
+		r = spec_meet(&out->bound, ceiling, &both, err);
+	if (r < 0)
+		return r;
+	spec_release(&out->bound);
+	out->bound = both;
+	out->bounded = true;
+	return 0;
+}
+
 static int apply_spec(struct draft *draft, enum layer layer, struct err *err)
 {
 	_cleanup_(spec_release) struct spec ceiling = {0}, cut = {0};
@@ -150,6 +169,8 @@ static int apply_spec(struct draft *draft, enum layer layer, struct err *err)
 	int r;
 
 	r = ceiling_spec(draft, layer, &ceiling, err);
+	if (r == 0)
+		r = keep_bound(draft->out, &ceiling, err);
 	if (r < 0)
 		return r;
 	excess = spec_excess(spec, &ceiling);

@@ -8,12 +8,15 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "config/value.h"
+#include "policy/host-group.h"
 #include "policy/host-rule.h"
 
 int draft_init(struct draft *draft, struct err *err)
 {
 	struct spec *spec = &draft->out->spec;
 
+	draft->groups = draft->config;
+	draft->groups_top = LAYER_USER;
 	spec_init_bottom(spec);
 	for (int dim = 0; dim < DIM_COUNT_; dim++)
 		draft->out->origins[dim] = (struct origin){.file = "built in"};
@@ -75,6 +78,23 @@ static int set_scalar(struct draft *draft, enum dim dim, const char *text, struc
 	return 0;
 }
 
+/* A spec that comes as text alone has nobody who defined a group. */
+static int add_group(struct draft *draft, const char *text, struct strv *list, struct err *err)
+{
+	struct setting from;
+	char buf[ORIGIN_TEXT_MAX];
+	int r = host_group_expand(draft->groups, draft->groups_top, text, list, &from, err);
+
+	if (r < 0)
+		return r;
+	r = strv_addf(&draft->out->groups, "%s (%s)", text,
+		      origin_text(&from.origin, buf, sizeof(buf)));
+	if (r < 0)
+		return err_oom(err);
+	strv_sort_unique(&draft->out->groups);
+	return 0;
+}
+
 static int add_item(struct draft *draft, enum dim dim, const char *text, const char *base,
 		    struct strv *list, struct err *err)
 {
@@ -86,7 +106,8 @@ static int add_item(struct draft *draft, enum dim dim, const char *text, const c
 		return r;
 	switch ((int)spec_keys[dim].type) {
 	case KEY_HOSTS:
-		return host_rule_parse(text, list, err);
+		return host_is_group(text) ? add_group(draft, text, list, err)
+					   : host_rule_parse(text, list, err);
 	case KEY_PORTS:
 		r = strv_addf(list, "%u", (unsigned)n);
 		break;
@@ -113,6 +134,8 @@ int draft_set(struct draft *draft, enum dim dim, const struct strv *texts, bool 
 		return set_scalar(draft, dim, texts->items[0], err);
 	if (add && strv_copy(&list, target) < 0)
 		return err_oom(err);
+	if (dim == DIM_HOSTS && !add)
+		strv_release(&draft->out->groups);
 	for (size_t i = 0; i < texts->len; i++) {
 		int r = add_item(draft, dim, texts->items[i], base, &list, err);
 

@@ -10,6 +10,8 @@
 
 struct draft {
 	const struct config *config;
+	const struct config *groups; /* whose [host_groups] hold, */
+	enum layer groups_top;       /* … and of it, up to whose */
 	const char *root; /* of the workspace: `${WORKSPACE}`, and relative paths in files */
 	const char *cwd;  /* relative paths on the command line */
 	const struct user *user;

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define LABEL_MAX 63
-#define NAME_MAX_ 253
+enum { LABEL_MAX = 63, NAME_LEN_MAX = HOST_NAME_SIZE - 1 };
 
 /* What stands before the port. */
 struct network_prefix {
@@ -39,6 +39,11 @@ static int bad(const struct parser *p, const char *what)
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
 /* A decimal number of LEN characters up to MAX, without leading zeros. */
@@ -109,13 +114,17 @@ static unsigned group_at(const uint8_t *bytes, unsigned i)
 	return (unsigned)bytes[2 * i] << 8 | bytes[2 * i + 1];
 }
 
-/* RFC 5952. The C libraries do not agree on the shortest form, and what one of
- * our programs stores the other one reads. */
-static int v6_print(const uint8_t *bytes, struct str *out)
+void host_address_print(const struct in6_addr *address, char ret[HOST_ADDRESS_MAX])
 {
+	const uint8_t *bytes = address->s6_addr;
 	unsigned begin = 8, longest = 1;
-	int r = 0;
+	size_t at = 0;
 
+	if (IN6_IS_ADDR_V4MAPPED(address)) {
+		snprintf(ret, HOST_ADDRESS_MAX, "%u.%u.%u.%u", bytes[12], bytes[13], bytes[14],
+			 bytes[15]);
+		return;
+	}
 	for (unsigned i = 0; i < 8; i++) {
 		unsigned n = 0;
 
@@ -126,33 +135,36 @@ static int v6_print(const uint8_t *bytes, struct str *out)
 			longest = n;
 		}
 	}
-	for (unsigned i = 0; r == 0 && i < 8; i++) {
+	for (unsigned i = 0; i < 8; i++) {
+		char *to = ret + at;
+		size_t size = HOST_ADDRESS_MAX - at;
+
 		if (i == begin) {
-			r = str_append(out, "::");
+			at += (size_t)snprintf(to, size, "::");
 			i += longest - 1;
 			continue;
 		}
-		r = str_appendf(out, "%s%x", i == 0 || i == begin + longest ? "" : ":",
-				group_at(bytes, i));
+		at += (size_t)snprintf(to, size, "%s%x", i == 0 || i == begin + longest ? "" : ":",
+				       group_at(bytes, i));
 	}
-	return r;
 }
 
 static int prefix_print(const struct network_prefix *prefix, struct str *out)
 {
 	const uint8_t *b = prefix->bytes;
+	struct in6_addr address;
+	char text[HOST_ADDRESS_MAX];
 	int r;
 
 	if (prefix->family == AF_INET) {
 		r = str_appendf(out, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
 		return r < 0 || prefix->bits == 32 ? r : str_appendf(out, "/%u", prefix->bits);
 	}
-	r = str_append_char(out, '[');
-	if (r == 0)
-		r = v6_print(b, out);
-	if (r == 0 && prefix->bits != 128)
-		r = str_appendf(out, "/%u", prefix->bits);
-	return r < 0 ? r : str_append_char(out, ']');
+	memcpy(&address, b, sizeof(address));
+	host_address_print(&address, text);
+	if (prefix->bits == 128)
+		return str_appendf(out, "[%s]", text);
+	return str_appendf(out, "[%s/%u]", text, prefix->bits);
 }
 
 static int parse_v4(const struct parser *p, size_t len, struct str *out)
@@ -209,7 +221,7 @@ static const char *name_complaint(const char *name, size_t len)
 {
 	const char *end = name + len, *label = name;
 
-	if (len > NAME_MAX_)
+	if (len > NAME_LEN_MAX)
 		return "the name is longer than 253 characters";
 	for (;;) {
 		const char *dot = memchr(label, '.', (size_t)(end - label));
@@ -236,8 +248,7 @@ static int parse_name(const struct parser *p, size_t len, struct str *out)
 	if (r < 0)
 		return r;
 	for (size_t i = begin; i < out->len; i++)
-		if (out->data[i] >= 'A' && out->data[i] <= 'Z')
-			out->data[i] = (char)(out->data[i] - 'A' + 'a');
+		out->data[i] = lower(out->data[i]);
 	name = out->data + begin;
 	if (len == 1 && name[0] == '*')
 		return err_hint(p->err, bad(p, "* alone stands for every host"),
@@ -245,7 +256,7 @@ static int parse_name(const struct parser *p, size_t len, struct str *out)
 	if (len >= 2 && name[0] == '*' && name[1] == '.')
 		star = 2;
 	complaint = name_complaint(name + star, len - star);
-	if (!complaint && len > NAME_MAX_)
+	if (!complaint && len > NAME_LEN_MAX)
 		complaint = "the name is longer than 253 characters";
 	if (complaint)
 		return bad(p, complaint);
@@ -365,6 +376,23 @@ static int append_new(struct strv *dst, const struct strv *src)
 	return 0;
 }
 
+bool host_name_canonical(const char *text, size_t len, char ret[HOST_NAME_SIZE])
+{
+	char name[HOST_NAME_SIZE];
+
+	if (len > 0 && text[len - 1] == '.')
+		len--;
+	if (len > NAME_LEN_MAX)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		name[i] = lower(text[i]);
+	if (name_complaint(name, len))
+		return false;
+	memcpy(ret, name, len);
+	ret[len] = '\0';
+	return true;
+}
+
 int host_rule_parse(const char *text, struct strv *ret_rules, struct err *err)
 {
 	_cleanup_(strv_release) struct strv rules = {0};
@@ -407,6 +435,25 @@ static bool network_covers(const struct network_prefix *wide, const struct netwo
 	return memcmp(cut.bytes, wide->bytes, wide->family == AF_INET ? 4 : 16) == 0;
 }
 
+/* Does the name end in what follows the star of a rule, with something before that? */
+static bool wildcard_covers(const char *rule, size_t rule_len, const char *name, size_t len)
+{
+	return len > rule_len - 1 &&
+	       memcmp(name + len - (rule_len - 1), rule + 1, rule_len - 1) == 0;
+}
+
+/* Of a canonical rule; any port for 0. *ret_target: how long is what stands before it. */
+static bool has_port(const char *rule, uint16_t port, size_t *ret_target)
+{
+	const char *colon = strrchr(rule, ':');
+	unsigned long own;
+
+	if (!colon || !number_parse(colon + 1, strlen(colon + 1), 65535, &own))
+		return false;
+	*ret_target = (size_t)(colon - rule);
+	return port == 0 || own == port;
+}
+
 bool host_rule_covers(const char *wide, const char *narrow)
 {
 	const char *wide_port = strrchr(wide, ':'), *narrow_port = strrchr(narrow, ':');
@@ -423,7 +470,28 @@ bool host_rule_covers(const char *wide, const char *narrow)
 		return is_network(narrow, m, &b) && network_covers(&a, &b);
 	if (!str_starts(wide, "*."))
 		return false;
-	/* ".example.org" ends the narrow name, and something stands before it. */
-	n--;
-	return m > n && memcmp(narrow + m - n, wide + 1, n) == 0;
+	return wildcard_covers(wide, n, narrow, m);
+}
+
+bool host_rule_allows_name(const char *rule, const char *name, uint16_t port)
+{
+	size_t target, len = strlen(name);
+
+	if (!has_port(rule, port, &target) || rule[0] == '[')
+		return false;
+	if (str_starts(rule, "*."))
+		return wildcard_covers(rule, target, name, len);
+	return len == target && memcmp(rule, name, len) == 0;
+}
+
+bool host_rule_allows_address(const char *rule, const struct in6_addr *address, uint16_t port)
+{
+	struct network_prefix network, one = {.family = AF_INET6, .bits = 128};
+	size_t target;
+
+	if (!has_port(rule, port, &target) || !is_network(rule, target, &network))
+		return false;
+	memcpy(one.bytes, address, sizeof(one.bytes));
+	prefix_normalize(&one);
+	return network_covers(&network, &one);
 }

@@ -11,7 +11,10 @@
  * enforces a rule has to unmap what is connected to in the same way.
  */
 #pragma once
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct err;
 struct strv;
@@ -22,3 +25,17 @@ int host_rule_parse(const char *text, struct strv *ret_rules, struct err *err);
 /* Does every name or address of canonical rule NARROW fall under WIDE, at the
  * same port? Two rules are either disjoint or one covers the other. */
 bool host_rule_covers(const char *wide, const char *narrow);
+/* Does canonical RULE allow a canonical name, or an address (IPv4 as ::ffff:a.b.c.d), at PORT
+ * or (0) at the one that it has? */
+bool host_rule_allows_name(const char *rule, const char *name, uint16_t port);
+bool host_rule_allows_address(const char *rule, const struct in6_addr *address, uint16_t port);
+
+#define HOST_NAME_SIZE 254
+/* LEN bytes of a name as somebody spelled it, as rules have it: lower case, no trailing dot.
+ * False: no name of a host. */
+bool host_name_canonical(const char *text, size_t len, char ret[HOST_NAME_SIZE]);
+
+#define HOST_ADDRESS_MAX 46
+/* RFC 5952, IPv4 for what is mapped. The C libraries do not agree on the shortest form, and
+ * what one of our programs stores the other one reads. */
+void host_address_print(const struct in6_addr *address, char ret[HOST_ADDRESS_MAX]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "policy/remedy.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,16 +16,9 @@
 #include "config/value.h"
 #include "config/workspace.h"
 #include "policy/protected-names.h"
+#include "policy/remedy-impl.h"
 #include "policy/rule-set.h"
 #include "policy/sensitive.h"
-
-struct attempt {
-	const struct spec *spec;
-	const struct user *user;
-	const char *op, *target;
-	struct remedy *remedy;
-	struct err *err;
-};
 
 static bool is_one_of(const char *word, const char *const *list)
 {
@@ -36,22 +28,20 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
-static int never(const struct attempt *a, const char *why)
+int remedy_never(const struct attempt *a, const char *why)
 {
 	a->remedy->possible = false;
 	a->remedy->why = why;
 	return 0;
 }
 
-/* The spec has nothing against it. */
-static int allowed(const struct attempt *a, const char *why)
+int remedy_allowed(const struct attempt *a, const char *why)
 {
 	a->remedy->allowed = true;
-	return never(a, why);
+	return remedy_never(a, why);
 }
 
-/* TEXT is what the option takes (NULL: it is a flag), VALUE TOML. */
-static int open_key(const struct attempt *a, enum dim dim, const char *value, const char *text,
+int remedy_open_key(const struct attempt *a, enum dim dim, const char *value, const char *text,
 		    const char *opens)
 {
 	_cleanup_(str_release) struct str option = {0};
@@ -112,8 +102,7 @@ static bool means(const struct attempt *a, const char *text, const char *path)
 	       str_eq(got, path);
 }
 
-/* BEFORE, the path and AFTER say what it opens. */
-static int open_path(const struct attempt *a, enum dim dim, const char *path, const char *before,
+int remedy_open_path(const struct attempt *a, enum dim dim, const char *path, const char *before,
 		     const char *after)
 {
 	_cleanup_(freep) char *text = rule_text(a, path);
@@ -124,11 +113,11 @@ static int open_path(const struct attempt *a, enum dim dim, const char *path, co
 	if (!text || !opens)
 		return err_oom(a->err);
 	if (!means(a, text, path) || !means(a, path, path))
-		return never(a, "no rule can name that path");
+		return remedy_never(a, "no rule can name that path");
 	r = toml_quote(&value, text, strlen(text));
 	if (r < 0 && r != -EILSEQ)
 		return err_oom(a->err);
-	return open_key(a, dim, value.data, text[0] == '~' ? text : path, opens);
+	return remedy_open_key(a, dim, value.data, text[0] == '~' ? text : path, opens);
 }
 
 /* Folders below the home that programs keep copies in; how many names below belong to it. */
@@ -241,22 +230,24 @@ static int open_file(const struct attempt *a, const char *rule)
 	struct stat st;
 
 	if (!inside && path_covers(rule, workspace))
-		return never(a, "the folder around the workspace would be opened with it");
+		return remedy_never(a, "the folder around the workspace would be opened with it");
 	if (!inside && path_is_sensitive(rule, a->user, &why))
-		return never(a, why);
+		return remedy_never(a, why);
 	if (!read && str_eq(rule, workspace) && a->spec->filesystem <= FILESYSTEM_READONLY)
 		return a->spec->ephemeral
-			       ? never(a, "ephemeral goes with filesystem = \"readonly\" only")
-			       : open_key(a, DIM_FILESYSTEM, "\"workspace_only\"", "workspace_only",
-					  "every file of the workspace could be written, but for "
-					  "protected ones");
+			       ? remedy_never(a,
+					      "ephemeral goes with filesystem = \"readonly\" only")
+			       : remedy_open_key(
+					 a, DIM_FILESYSTEM, "\"workspace_only\"", "workspace_only",
+					 "every file of the workspace could be written, but for "
+					 "protected ones");
 	if (lstat(rule, &st) == 0 && S_ISDIR(st.st_mode))
-		return open_path(a, read ? DIM_PATHS_READABLE : DIM_PATHS_WRITABLE, rule,
-				 "everything in ",
-				 read ? " could be read" : " could be written and removed");
-	return open_path(a, read ? DIM_PATHS_READABLE : DIM_PATHS_WRITABLE, rule, "",
-			 read ? " could be read, and nothing else"
-			      : " could be written, and nothing else");
+		return remedy_open_path(a, read ? DIM_PATHS_READABLE : DIM_PATHS_WRITABLE, rule,
+					"everything in ",
+					read ? " could be read" : " could be written and removed");
+	return remedy_open_path(a, read ? DIM_PATHS_READABLE : DIM_PATHS_WRITABLE, rule, "",
+				read ? " could be read, and nothing else"
+				     : " could be written, and nothing else");
 }
 
 /* Why no rule may be about PATH, or NULL. */
@@ -301,7 +292,7 @@ static int find_file(const struct attempt *a)
 	_cleanup_(freep) char *path = NULL, *cache = NULL, *rule = NULL;
 
 	if (!a->target || a->target[0] != '/')
-		return never(a, "it is not known which file was meant");
+		return remedy_never(a, "it is not known which file was meant");
 	/* what the command made of links inside may be gone */
 	if (path_resolve(a->target, &path) < 0)
 		path = strdup(a->target);
@@ -314,59 +305,20 @@ static int find_file(const struct attempt *a)
 		return open_staged(a);
 	cache = read ? NULL : cache_of(a, path);
 	if (cache && !rule_set_covers(&caches, path))
-		return open_path(a, DIM_CACHES, cache, "",
-				 " would be a private folder of this project, kept between runs; "
-				 "nothing of yours is exposed");
+		return remedy_open_path(
+			a, DIM_CACHES, cache, "",
+			" would be a private folder of this project, kept between runs; "
+			"nothing of yours is exposed");
 	a->remedy->why = is_too_much(a, path);
 	if (a->remedy->why)
 		return 0;
 	rule = read ? strdup(path) : least(a->op, path);
 	if (!rule)
-		return never(a, "the folder that it would be in does not exist");
+		return remedy_never(a, "the folder that it would be in does not exist");
 	if (rule_set_covers(&open, rule) || rule_set_covers(&caches, rule))
-		return allowed(a, "the policy allows it: the file's own permissions, or a "
-				  "protection, refuse it");
+		return remedy_allowed(a, "the policy allows it: the file's own permissions, or a "
+					 "protection, refuse it");
 	return open_file(a, rule);
-}
-
-/* "127.0.0.1:80", "[::1]:80" or "::1:80". */
-static bool is_loopback(const char *target)
-{
-	const char *colon = strrchr(target, ':');
-	char text[INET6_ADDRSTRLEN + 2];
-	struct in6_addr six;
-	struct in_addr four;
-	size_t len = colon ? (size_t)(colon - target) : strlen(target);
-
-	if (*target == '[' && len > 2 && target[len - 1] == ']') {
-		target++;
-		len -= 2;
-	}
-	if (len >= sizeof(text))
-		return false;
-	memcpy(text, target, len);
-	text[len] = '\0';
-	if (inet_pton(AF_INET, text, &four) == 1)
-		return ntohl(four.s_addr) >> 24 == 127 || four.s_addr == 0;
-	return inet_pton(AF_INET6, text, &six) == 1 &&
-	       (IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six));
-}
-
-/* As judge_refuse() of plan/ has it: a rule that no run would be started under is none. */
-static int find_network(const struct attempt *a)
-{
-	if (a->spec->network == NETWORK_UNRESTRICTED)
-		return allowed(a, "the policy allows it: the machine's own network refused it");
-	if (a->target && a->target[0] == '/')
-		return never(a, "it takes sockets, which this version does not offer");
-	if (str_eq(a->op, "bind") || str_eq(a->op, "listen"))
-		return never(a, "it takes expose, which this version does not offer");
-	if (!a->target || !str_eq(a->op, "connect"))
-		return never(a, "such sockets are refused in every sandbox");
-	if (is_loopback(a->target))
-		return never(a, "it takes network = \"localhost\", which this version cannot "
-				"enforce");
-	return never(a, "it takes network = \"allowed_hosts\", which this version cannot enforce");
 }
 
 static int find_call(const struct attempt *a)
@@ -378,26 +330,32 @@ static int find_call(const struct attempt *a)
 		"sethostname", "setdomainname", "mount_setattr", NULL};
 
 	if (!is_one_of(a->op, ops))
-		return never(a, "this call is refused in every sandbox");
+		return remedy_never(a, "this call is refused in every sandbox");
 	if (a->spec->nested)
-		return allowed(a, "the policy allows it: the kernel itself refused it");
-	return open_key(a, DIM_NESTED, "true", NULL,
-			"the command could make namespaces of its own and mount in them; Landlock "
-			"is off then, and what mounts hide may be undone");
+		return remedy_allowed(a, "the policy allows it: the kernel itself refused it");
+	return remedy_open_key(
+		a, DIM_NESTED, "true", NULL,
+		"the command could make namespaces of its own and mount in them; Landlock "
+		"is off then, and what mounts hide may be undone");
 }
 
 /* Nobody knows how much it would have taken: twice as much. */
 static int find_limit(const struct attempt *a, enum dim dim)
 {
 	const struct key *key = &spec_keys[dim];
-	uint64_t limit = *spec_limit_const(a->spec, dim), more = limit * 2;
+	uint64_t limit = *spec_limit_const(a->spec, dim), more;
 	char text[SIZE_TEXT_MAX];
 	_cleanup_(freep) char *value = NULL, *opens = NULL;
 
+	if (limit == SPEC_UNLIMITED && dim == DIM_CONNECTIONS)
+		limit = SPEC_CONNECTIONS;
+	if (limit == SPEC_UNLIMITED && dim == DIM_CONNECT_RATE)
+		limit = SPEC_CONNECT_RATE;
 	if (limit == SPEC_UNLIMITED)
-		return never(a, "the policy does not limit it");
+		return remedy_never(a, "the policy does not limit it");
+	more = limit * 2;
 	if (limit >= key->max / 2)
-		return never(a, "the limit cannot be higher");
+		return remedy_never(a, "the limit cannot be higher");
 	if (key->type == KEY_UINT)
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)more);
 	else if (key->type == KEY_DURATION)
@@ -406,7 +364,7 @@ static int find_limit(const struct attempt *a, enum dim dim)
 		size_format(more, text);
 	value = str_printf(key->type == KEY_UINT ? "%s" : "\"%s\"", text);
 	opens = str_printf("%s would be %s, twice as much", key->path, text);
-	return value && opens ? open_key(a, dim, value, text, opens) : err_oom(a->err);
+	return value && opens ? remedy_open_key(a, dim, value, text, opens) : err_oom(a->err);
 }
 
 static int find(const struct attempt *a, const char *dimension)
@@ -414,7 +372,7 @@ static int find(const struct attempt *a, const char *dimension)
 	int dim = dim_by_name(dimension);
 
 	if (dim < 0)
-		return never(a, "it is refused in every sandbox");
+		return remedy_never(a, "it is refused in every sandbox");
 	if (spec_limit_const(a->spec, (enum dim)dim))
 		return find_limit(a, (enum dim)dim);
 	switch (dim) {
@@ -428,16 +386,17 @@ static int find(const struct attempt *a, const char *dimension)
 	case DIM_PORTS:
 	case DIM_EXPOSE:
 	case DIM_SOCKETS:
-		return find_network(a);
+		return remedy_find_network(a);
 	case DIM_NESTED:
 		return find_call(a);
 	case DIM_PROCESSES:
 		return a->spec->processes == PROCESSES_VISIBLE || str_eq(a->op, "kill")
-			       ? never(a, "processes outside of the sandbox are never signalled")
-			       : open_key(a, DIM_PROCESSES, "\"visible\"", "visible",
-					  "every process of this machine could be seen");
+			       ? remedy_never(
+					 a, "processes outside of the sandbox are never signalled")
+			       : remedy_open_key(a, DIM_PROCESSES, "\"visible\"", "visible",
+						 "every process of this machine could be seen");
 	default:
-		return never(a, "no rule is known that would allow it");
+		return remedy_never(a, "no rule is known that would allow it");
 	}
 }
 

@@ -17,11 +17,16 @@ struct user;
 
 struct remedy {
 	bool possible;
-	bool allowed;    /* not possible, since the spec allows it: something else refused it */
-	enum dim dim;    /* the key to change; DIM_COUNT_: none, `option` does it alone */
-	char *value;     /* TOML of its new value: "\"localhost\"", or of the item to add;
+	bool allowed; /* not possible, since the spec allows it: something else refused it */
+	enum dim dim; /* the key to change; DIM_COUNT_: none, `option` does it alone */
+	char *value;  /* TOML of its new value: "\"localhost\"", or of the item to add;
 			    a path is relative to the workspace, or begins with ~/ or / */
-	bool is_item;    /* `value` is to be added to a list */
+	bool is_item; /* `value` is to be added to a list */
+	struct {
+		enum dim dim;
+		const char *value; /* TOML; static */
+	} also[2];                 /* keys that have to be set with it, in a file */
+	size_t also_len;
 	char *option;    /* "--write ~/out": what `pale run` takes, as typed in a shell */
 	char *opens;     /* one sentence, without a full stop: what becomes possible */
 	const char *why; /* not possible: the reason, likewise; static */

@@ -10,6 +10,7 @@
 #include "config/value.h"
 #include "policy/draft.h"
 #include "policy/lattice.h"
+#include "policy/rule-set.h"
 #include "policy/trust.h"
 
 static const struct key *key_of(const char *path)
@@ -40,7 +41,8 @@ static int apply_env_pass(struct draft *draft, struct err *err)
 	return 0;
 }
 
-/* An option that only makes sense with a looser level brings the level along. */
+/* An option that only makes sense with a looser level brings the level along, but no more of it
+ * than it names: --host alone does not open the host's loopback. */
 static int imply(struct draft *draft, enum dim option, enum network level, struct err *err)
 {
 	struct spec *spec = &draft->out->spec;
@@ -54,6 +56,10 @@ static int imply(struct draft *draft, enum dim option, enum network level, struc
 			origin_text(&draft->out->origins[DIM_NETWORK], buf, sizeof(buf)),
 			spec_keys[DIM_NETWORK].choices[spec->network]);
 		return err_hint(err, -EINVAL, "leave one of the two out");
+	}
+	if (spec->network == NETWORK_NONE && !spec->ports_set) {
+		spec->ports_set = true;
+		draft->out->origins[DIM_PORTS] = (struct origin){.file = spec_keys[option].flag};
 	}
 	spec->network = level;
 	draft_mark(draft, DIM_NETWORK, (struct origin){.file = spec_keys[option].flag});
@@ -88,11 +94,27 @@ static int apply_ask_item(struct draft *draft, const struct ask_item *item, stru
 	return 0;
 }
 
+/* Ports that a file lists for a sandbox without network mean nothing there. They do not begin to
+ * when the command line opens it, for nobody was asked to trust them. */
+static void forget_idle_ports(struct draft *draft, const struct ask *ask)
+{
+	struct spec *spec = &draft->out->spec;
+
+	for (size_t i = 0; i < ask->len; i++)
+		if (spec->network == NETWORK_NONE &&
+		    (ask->items[i].dim == DIM_PORTS || ask->items[i].dim == DIM_HOSTS)) {
+			strv_release(&spec->ports);
+			spec->ports_set = false;
+			return;
+		}
+}
+
 static int apply_ask(struct draft *draft, const struct ask *ask, struct err *err)
 {
 	dim_set seen = 0;
 	int r = 0;
 
+	forget_idle_ports(draft, ask);
 	for (size_t i = 0; i < ask->len && r == 0; i++) {
 		r = apply_ask_item(draft, &ask->items[i], err);
 		seen |= DIM_BIT(ask->items[i].dim);
@@ -276,6 +298,34 @@ static void resolve_observe(struct draft *draft, const struct ask *ask)
 						  : OBSERVE_NOTHING;
 }
 
+/* Asking opens nothing by itself. Where a sandbox has no network, only an option of this run
+ * makes names reachable that way: `none` is what it says. */
+static int resolve_asks(struct draft *draft, const struct ask *ask, struct err *err)
+{
+	const char *const path[] = {"sandbox", "ask", NULL};
+	struct spec *spec = &draft->out->spec;
+	bool by_option = ask && ask->asks;
+	struct setting s;
+
+	if (!by_option && (!config_get(draft->config, path, &s) || !s.value->boolean))
+		return 0;
+	if (by_option && spec->network == NETWORK_NONE) {
+		if (draft->out->origins[DIM_NETWORK].file == spec_keys[DIM_NETWORK].flag)
+			return err_hint(err,
+					err_set(err, ERR_USAGE, -EINVAL,
+						"--ask and --network none exclude each other"),
+					"leave one of the two out");
+		spec->network = NETWORK_ALLOWED_HOSTS;
+		spec->ports_set = true;
+		strv_release(&spec->ports);
+		strv_release(&spec->hosts);
+		draft->out->origins[DIM_NETWORK] = (struct origin){.file = "--ask"};
+	}
+	draft->out->asks = spec->network == NETWORK_LOCALHOST ||
+			   spec->network == NETWORK_ALLOWED_HOSTS;
+	return 0;
+}
+
 static int env_set(struct strv *env, const char *name, size_t len, const char *value)
 {
 	char *item = str_printf("%.*s=%s", (int)len, name, value);
@@ -399,6 +449,8 @@ int spec_resolve(const struct config *config, const char *command, const struct 
 	if (r == 0)
 		r = draft_apply_ceilings(&draft, err);
 	if (r == 0)
+		r = resolve_asks(&draft, ask, err);
+	if (r == 0)
 		r = resolve_modes(&draft, ask, err);
 	if (r == 0)
 		r = resolve_degraded(&draft, ask, err);
@@ -416,6 +468,23 @@ void resolved_release(struct resolved *resolved)
 {
 	spec_release(&resolved->spec);
 	free(resolved->sandbox);
+	spec_release(&resolved->bound);
+	strv_release(&resolved->groups);
 	strv_release(&resolved->env_set);
 	*resolved = (struct resolved){0};
+}
+
+bool resolved_may_reach(const struct resolved *resolved, const char *rule)
+{
+	struct rule_set set;
+
+	if (!resolved->bounded)
+		return true;
+	set = rules_ports(&resolved->bound);
+	if (str_eq(rule, "localhost"))
+		return set.extra == rule_all;
+	if (str_starts(rule, "port:"))
+		return rule_set_covers(&set, rule + strlen("port:"));
+	set = rules_hosts(&resolved->bound);
+	return rule_set_covers(&set, rule);
 }

@@ -26,6 +26,7 @@ struct ask {
 	const char *engine;         /* --engine, or NULL */
 	const char *stage;          /* --stage, or NULL */
 	bool no_observe;            /* --no-observe */
+	bool asks;                  /* --ask */
 	bool profile;               /* --profile-fd: observe whatever else was said, and more */
 };
 
@@ -49,11 +50,15 @@ struct resolved {
 	struct origin origins[DIM_COUNT_]; /* who asked for each dimension */
 	dim_set written;                   /* dimensions that somebody wrote */
 	char *sandbox;                     /* "build", "custom", "workspace" … for lists */
+	struct strv groups;                /* "@NAME (FILE:LINE)": what hosts were written as */
 	struct strv env_set;               /* NAME=VALUE */
 	dim_set allow_degraded;
 	const char *mode, *engine, *backend;
 	const char *stage; /* where staged writes go; NULL: to the workspace's current one */
 	enum observe observe;
+	bool asks;         /* the user, about names that no rule allows */
+	bool bounded;      /* there are ceilings; … */
+	struct spec bound; /* … then the loosest that they allow */
 };
 
 int command_find(const struct config *config, const char *name, struct command *ret,
@@ -73,3 +78,6 @@ int spec_resolve(const struct config *config, const char *command, const struct 
 		 const struct workspace *workspace, const struct user *user, struct resolved *ret,
 		 struct err *err);
 void resolved_release(struct resolved *resolved);
+/* May somebody outside add RULE while it runs: a canonical one of a host, "port:N" of the
+ * loopback, or "localhost" for all of it? */
+bool resolved_may_reach(const struct resolved *resolved, const char *rule);

@@ -201,6 +201,7 @@ static struct draft draft_for(const char *workspace, const struct user *user, st
 {
 	return (struct draft){
 		.config = &no_config,
+		.groups = &no_config,
 		.root = workspace ? workspace : "/",
 		.cwd = workspace ? workspace : "/",
 		.user = user,

@@ -35,6 +35,10 @@ static const size_t fields[DIM_COUNT_] = {
 	[DIM_DISK] = offsetof(struct spec, disk),
 	[DIM_MAX_OUTPUT] = offsetof(struct spec, max_output),
 	[DIM_NESTED] = offsetof(struct spec, nested),
+	[DIM_CONNECTIONS] = offsetof(struct spec, connections),
+	[DIM_CONNECT_RATE] = offsetof(struct spec, connect_rate),
+	[DIM_NET_SENT] = offsetof(struct spec, net_sent),
+	[DIM_NET_RECEIVED] = offsetof(struct spec, net_received),
 };
 
 static const void *field(const struct spec *spec, enum dim dim)

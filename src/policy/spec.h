@@ -29,6 +29,10 @@ enum env { ENV_CLEAN, ENV_PASS, ENV_INHERIT };
 
 #define SPEC_UNLIMITED UINT64_MAX
 
+/* What holds of connections when nobody set a limit: more than any build makes, and so few that
+ * a loop of connects does not keep the supervisor busy, whose time is not the command's. */
+enum { SPEC_CONNECTIONS = 256, SPEC_CONNECT_RATE = 1000 };
+
 struct spec {
 	char *workspace; /* absolute; what workspace_only and friends refer to */
 
@@ -57,6 +61,11 @@ struct spec {
 	uint64_t pids;
 	uint64_t disk;       /* bytes */
 	uint64_t max_output; /* bytes */
+
+	uint64_t connections;  /* at once; unset: SPEC_CONNECTIONS */
+	uint64_t connect_rate; /* new ones in a second; unset: SPEC_CONNECT_RATE */
+	uint64_t net_sent;     /* bytes */
+	uint64_t net_received; /* bytes */
 	bool nested;
 };
 

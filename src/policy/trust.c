@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "policy/draft.h"
+#include "policy/host-group.h"
 #include "policy/lattice.h"
 
 struct survey {
@@ -33,14 +34,40 @@ struct survey {
 	struct err *err;
 };
 
+/* What the groups in a LIST of hosts stand for now is what is agreed to. */
+static int add_groups(const struct survey *s, const struct toml_value *list, struct str *text)
+{
+	const char *before = "  #";
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->array.len; i++) {
+		const struct toml_value *item = list->array.items[i];
+		_cleanup_(strv_release) struct strv rules = {0};
+
+		if (!host_is_group(item->string.bytes))
+			continue;
+		r = host_group_expand(s->config, LAYER_USER, item->string.bytes, &rules, NULL,
+				      s->err);
+		if (r < 0)
+			return r;
+		r = str_appendf(text, "%s %s:", before, item->string.bytes);
+		before = ";";
+		for (size_t k = 0; r == 0 && k < rules.len; k++)
+			r = str_appendf(text, " %s", rules.items[k]);
+	}
+	return r < 0 ? err_oom(s->err) : 0;
+}
+
 static int add_item(struct survey *s, const char *const *path, const struct toml_value *value,
 		    const char *why)
 {
 	struct trust_item *items, *item;
 	_cleanup_(str_release) struct str text = {0};
+	const char *last = NULL;
 	int r = 0;
 
 	for (size_t i = 0; path[i] && r == 0; i++) {
+		last = path[i];
 		r = i ? str_append_char(&text, '.') : 0;
 		if (r == 0)
 			r = toml_key_quote(&text, path[i], strlen(path[i]));
@@ -49,6 +76,11 @@ static int add_item(struct survey *s, const char *const *path, const struct toml
 		r = str_append(&text, " = ");
 	if (r == 0)
 		r = toml_value_print(value, &text);
+	if (r == 0 && str_eq(last, dim_name(DIM_HOSTS)) && value->type == TOML_ARRAY) {
+		r = add_groups(s, value, &text);
+		if (r < 0)
+			return r;
+	}
 	items = reallocarray(s->ask->items, s->ask->len + 1, sizeof(*items));
 	if (items)
 		s->ask->items = items;

@@ -27,13 +27,20 @@ struct usage {
 	uint64_t cpu_ms;
 	uint64_t pids_peak;
 	uint64_t written; /* bytes */
+	/* Through the broker; unknown without one. */
+	uint64_t connections, net_sent, net_received;
 };
+
+/* The network of a run without a broker. */
+#define USAGE_NO_NETWORK                                                                           \
+	.connections = USAGE_UNKNOWN, .net_sent = USAGE_UNKNOWN, .net_received = USAGE_UNKNOWN
 
 struct result {
 	enum outcome outcome;
-	int exit_code;     /* the command's, when it exited; else -1 */
-	int signal;        /* that ended it, else 0 */
-	const char *limit; /* the dimension that was reached, or NULL */
+	int exit_code;         /* the command's, when it exited; else -1 */
+	int signal;            /* that ended it, else 0 */
+	const char *limit;     /* the dimension that was reached, or NULL */
+	const char *net_limit; /* of the network, which ends no run; its key, or NULL */
 	uint64_t duration_ms;
 	struct usage usage;
 	uint64_t output_dropped;      /* bytes past max_output */

@@ -56,6 +56,20 @@ int violations_add(struct violations *violations, const char *dimension, const c
 	return 0;
 }
 
+static char *copy(const char *text)
+{
+	return text ? strndup(text, VIOLATION_TARGET_MAX) : NULL;
+}
+
+void violation_set_peer(struct violation *v, const char *program, const char *name,
+			const char *address, unsigned port)
+{
+	v->program = copy(program);
+	v->name = copy(name);
+	v->address = copy(address);
+	v->port = port;
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct violation *x = *(const struct violation *const *)a;
@@ -92,9 +106,23 @@ void violations_release(struct violations *violations)
 		free(violations->items[i].target);
 		free(violations->items[i].rule);
 		free(violations->items[i].fix);
+		free(violations->items[i].program);
+		free(violations->items[i].name);
+		free(violations->items[i].address);
 	}
 	free(violations->items);
 	*violations = (struct violations){0};
+}
+
+static void peer_json(const struct violation *at, struct json *json)
+{
+	json_add_string(json, "target", at->target);
+	json_add_string(json, "name", at->name);
+	json_add_string(json, "address", at->address);
+	if (at->port)
+		json_add_uint(json, "port", at->port);
+	else
+		json_add_null(json, "port");
 }
 
 void violations_json(const struct violations *violations, struct json *json)
@@ -106,12 +134,15 @@ void violations_json(const struct violations *violations, struct json *json)
 	json_begin_array(json, "violations");
 	for (size_t i = 0; i < violations->len; i++) {
 		const struct violation *at = &violations->items[i];
-		bool network = str_eq(at->dimension, "network");
 
 		json_begin_object(json, NULL);
 		json_add_string(json, "dimension", at->dimension);
 		json_add_string(json, "op", at->op);
-		json_add_string(json, network ? "address" : "path", at->target);
+		if (str_eq(at->dimension, "network") || at->port)
+			peer_json(at, json);
+		else
+			json_add_string(json, "path", at->target);
+		json_add_string(json, "program", at->program);
 		json_add_string(json, "rule", at->rule);
 		json_add_string(json, "fix", at->fix);
 		json_add_uint(json, "count", at->count);

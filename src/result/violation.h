@@ -31,9 +31,13 @@ enum violation_weight {
 struct violation {
 	char dimension[24]; /* of the spec: "filesystem", "network", "nested", … */
 	char op[24];        /* "open", "create", "rename", "connect", "unshare", … */
-	char *target;       /* a path as the command sees it, "ADDRESS:PORT", or NULL */
-	char *rule;         /* what refused it: `filesystem = "readonly"`, "seccomp"; or NULL */
-	char *fix;          /* the one line that would allow it; NULL: nothing should */
+	char *target;  /* a path as the command sees it, "NAME:PORT", "ADDRESS:PORT", or NULL */
+	char *program; /* base name of who attempted it first; NULL: unknown */
+	char *name;    /* of the network: the host's; NULL: an address was given, or none */
+	char *address; /* … where that leads, or the literal; NULL: unknown */
+	unsigned port; /* … 0: unknown */
+	char *rule;    /* what refused it: `filesystem = "readonly"`, "seccomp"; or NULL */
+	char *fix;     /* the one line that would allow it; NULL: nothing should */
 	enum violation_cause cause;
 	enum violation_weight weight;
 	uint64_t count;
@@ -54,6 +58,9 @@ struct violations {
  * there before, so that the caller may fill `rule` and `fix`; else NULL. 0 or -ENOMEM. */
 int violations_add(struct violations *violations, const char *dimension, const char *op,
 		   const char *target, uint64_t at_ms, struct violation **ret_new);
+/* Whom it was about, and by whom; each may be NULL. Without memory something is missing. */
+void violation_set_peer(struct violation *violation, const char *program, const char *name,
+			const char *address, unsigned port);
 /* The likely causes of a run's failure, the likeliest first: what was attempted last, before
  * what is optional; no probes. Writes at most MAX of them to RET; returns how many there are. */
 size_t violations_rank(const struct violations *violations, const struct violation **ret,

@@ -40,6 +40,10 @@ static bool has_applied_content(const struct txn *txn, size_t i)
 	const char *name;
 	char key[24];
 
+	/* The staged file itself, and nobody could say how it was left, since a folder above was
+	 * elsewhere at that moment: it goes back to the stage as it is, so nothing is lost. */
+	if (txn_is_shared(txn, item))
+		return item->left.type == NODE_ABSENT;
 	parent = open_parent(txn->roots[item->root].base_fd, item->path, &name);
 	base = parent < 0 ? parent : open_file(parent, name, item->made.ino);
 	staged = open_file(txn->staged_fd, txn_key(i, key), 0);

@@ -132,6 +132,10 @@ static int add_violation(struct violations *violations, const struct store_event
 	if (r == 0 && made) {
 		made->rule = get_text(data, "rule");
 		made->fix = get_text(data, "fix");
+		made->program = get_text(data, "program");
+		made->name = get_text(data, "name");
+		made->address = get_text(data, "address");
+		made->port = (unsigned)get_uint(data, "port");
 		made->cause = (enum violation_cause)get_name(data, "cause", record_causes);
 		made->weight = (enum violation_weight)get_name(data, "weight", record_weights);
 		made->count = get_uint(data, "count");

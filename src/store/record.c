@@ -146,6 +146,10 @@ static void add_outcome(const struct run_record *record, uint64_t time_ms, struc
 	add_number(json, "cpu_ms", record->usage.cpu_ms);
 	add_number(json, "pids_peak", record->usage.pids_peak);
 	add_number(json, "written", record->usage.written);
+	add_number(json, "connections", record->usage.connections);
+	add_number(json, "net_sent", record->usage.net_sent);
+	add_number(json, "net_received", record->usage.net_received);
+	record_text(json, "net_limit", record->net_limit);
 	json_add_bool(json, "has_output", record->has_output);
 }
 
@@ -188,6 +192,11 @@ static void add_violation(const struct violation *violation, struct json *json)
 	json_add_string(json, "dimension", violation->dimension);
 	json_add_string(json, "op", violation->op);
 	record_text(json, "target", violation->target);
+	record_text(json, "program", violation->program);
+	record_text(json, "name", violation->name);
+	record_text(json, "address", violation->address);
+	if (violation->port)
+		json_add_uint(json, "port", violation->port);
 	record_text(json, "rule", violation->rule);
 	/* Half of a command is none. */
 	if (violation->fix && strlen(violation->fix) <= RECORD_TEXT_MAX)
@@ -234,6 +243,23 @@ int record_end(const struct run_record *record, uint64_t time_ms, const struct p
 		add_tampering(events, ret_line->len + EVENTS_SHARE, &json);
 	if (violations && violations->observed)
 		add_violations(violations, LISTS_MAX, &json);
+	return finish(&json, ret_line);
+}
+
+int record_denied(const char *run, const struct violations *found, const struct violation *new,
+		  uint64_t time_ms, struct str *ret_line)
+{
+	struct json json = {.out = ret_line};
+	int r = begin(&json, "denied", ret_line);
+
+	if (r < 0)
+		return r;
+	json_add_string(&json, "run", run);
+	json_add_uint(&json, "time_ms", time_ms);
+	json_add_uint(&json, "number", (uint64_t)(new - found->items));
+	json_begin_array(&json, "violations");
+	add_violation(new, &json);
+	json_end_array(&json);
 	return finish(&json, ret_line);
 }
 

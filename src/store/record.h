@@ -2,9 +2,9 @@
 /*
  * record - what the spool says, as lines for spool_append().
  *
- * Three types: `start` before a command is executed, `end` after it or when it was
- * refused, `event` for what verbs do. An end says all that a start does, so that it
- * stands for itself. Texts that are not UTF-8 stand in hex, under KEY_hex; long ones
+ * Four types: `start` before a command is executed, `denied` when something is refused for
+ * the first time, `end` after it or when it was refused, `event` for what verbs do. An end
+ * says all that a start and what was denied do, so that it stands for itself. Texts that are not UTF-8 stand in hex, under KEY_hex; long ones
  * are cut.
  */
 #pragma once
@@ -16,6 +16,7 @@ struct json;
 struct plan;
 struct run_record;
 struct str;
+struct violation;
 struct violations;
 
 /* Of the texts in a record. */
@@ -31,6 +32,10 @@ int record_start(const struct run_record *record, struct str *ret_line);
 int record_end(const struct run_record *record, uint64_t time_ms, const struct plan *plan,
 	       const struct events *events, const struct violations *violations,
 	       const struct str *start, struct str *ret_line);
+
+/* NEW, of FOUND, while RUN goes on; its end says it again. */
+int record_denied(const char *run, const struct violations *found, const struct violation *new,
+		  uint64_t time_ms, struct str *ret_line);
 
 /* What a verb did. */
 struct deed {

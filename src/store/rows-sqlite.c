@@ -15,6 +15,7 @@ enum {
 	SEQ_START = 0,
 	SEQ_EXIT = 1,
 	SEQ_LIMIT = 2,
+	SEQ_NET_LIMIT = 3,
 	SEQ_DEGRADED = 100,
 	SEQ_TAMPER = 1000,
 	SEQ_DENIED = 2000
@@ -24,10 +25,11 @@ enum {
 	"id, started_ms, pid, ended, command, program, argv_digest, argv, engine, mode, stage, "   \
 	"world, ceiling, spec_digest, timeout_ms, cpu_limit_ms, memory_limit, pids_limit, "        \
 	"outcome, error, exit_code, signal, limit_hit, duration_ms, memory_peak, cpu_ms, "         \
-	"pids_peak, written, observed, violations, ended_ms, has_output"
+	"pids_peak, written, observed, violations, ended_ms, has_output, connections, net_sent, "  \
+	"net_received"
 #define RUN_VALUES                                                                                 \
 	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, "   \
-	"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32"
+	"?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35"
 
 static const char start_sql[] = "INSERT INTO runs(" RUN_COLUMNS ") VALUES(" RUN_VALUES ") "
 				"ON CONFLICT(id) DO NOTHING";
@@ -35,7 +37,9 @@ static const char end_sql[] = "INSERT INTO runs(" RUN_COLUMNS ") VALUES(" RUN_VA
 			      "ON CONFLICT(id) DO UPDATE SET (" RUN_COLUMNS ") = (" RUN_VALUES ")";
 static const char event_sql[] =
 	"INSERT INTO events(source, seq, run, time_ms, kind, severity, dimension, code, data) "
-	"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(source, seq) DO NOTHING";
+	"VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT(source, seq) "
+	/* told while the run went on; its end knows how often */
+	"DO UPDATE SET data = excluded.data WHERE kind = 'sandbox.denied'";
 
 int fold_init(struct fold *f, struct err *err)
 {
@@ -181,9 +185,10 @@ static void bind_end(sqlite3_stmt *stmt, const json_t *record)
 	static const struct {
 		int i;
 		const char *key;
-	} numbers[] = {{21, "exit_code"},   {22, "signal"},  {24, "duration_ms"},
-		       {25, "memory_peak"}, {26, "cpu_ms"},  {27, "pids_peak"},
-		       {28, "written"},     {31, "ended_ms"}};
+	} numbers[] = {{21, "exit_code"},   {22, "signal"},      {24, "duration_ms"},
+		       {25, "memory_peak"}, {26, "cpu_ms"},      {27, "pids_peak"},
+		       {28, "written"},     {31, "ended_ms"},    {33, "connections"},
+		       {34, "net_sent"},    {35, "net_received"}};
 
 	bind(stmt, 19, record, "outcome");
 	bind(stmt, 20, record, "error");
@@ -291,21 +296,51 @@ static int add_exit(struct fold *f, const json_t *record, struct err *err)
 static int add_limit(struct fold *f, const json_t *record, struct err *err)
 {
 	const char *outcome = text_of(record, "outcome"), *limit = text_of(record, "limit");
+	const char *network = text_of(record, "net_limit");
 	bool timed_out = str_eq(outcome, "timeout");
+	struct row row = {.time_key = "ended_ms", .kind = "sandbox.limit", .severity = "warning"};
+	int r = 0;
 
-	if (!limit && !timed_out)
-		return 0;
-	return add_event(f, record,
-			 &(struct row){.seq = SEQ_LIMIT,
-				       .time_key = "ended_ms",
-				       .kind = "sandbox.limit",
-				       .severity = "warning",
-				       .dimension = limit ? limit : "timeout",
-				       .code = outcome},
-			 err);
+	if (limit || timed_out) {
+		row.seq = SEQ_LIMIT;
+		row.dimension = limit ? limit : "timeout";
+		row.code = outcome;
+		r = add_event(f, record, &row, err);
+	}
+	if (r < 0 || !network)
+		return r;
+	/* It ended no run: what was over it was refused. */
+	row.seq = SEQ_NET_LIMIT;
+	row.dimension = network;
+	row.code = "refused";
+	return add_event(f, record, &row, err);
+}
+
+/* Those of RECORD, which are the NUMBERth and further ones of its run. */
+static int add_denied(struct fold *f, const json_t *record, int number, const char *time_key,
+		      struct err *err)
+{
+	return add_list(f, record, "violations",
+			(struct row){.seq = SEQ_DENIED + number,
+				     .time_key = time_key,
+				     .kind = "sandbox.denied",
+				     .severity = "warning",
+				     .code = "op"},
+			err);
 }
 
 /* --- records --- */
+
+static int fold_denied(struct fold *f, const json_t *record, struct err *err)
+{
+	const char *run = text_of(record, "run");
+	json_int_t number = json_integer_value(json_object_get(record, "number"));
+
+	if (!run || !*run || strlen(run) >= RUN_ID_MAX || number < 0 || number >= VIOLATIONS_MAX ||
+	    !json_is_integer(json_object_get(record, "time_ms")))
+		return -EBADMSG;
+	return add_denied(f, record, (int)number, "time_ms", err);
+}
 
 static int fold_start(struct fold *f, const json_t *record, struct err *err)
 {
@@ -344,13 +379,7 @@ static int fold_end(struct fold *f, const json_t *record, struct err *err)
 					  .severity = "notice"},
 			     err);
 	if (r == 0)
-		r = add_list(f, record, "violations",
-			     (struct row){.seq = SEQ_DENIED,
-					  .time_key = "ended_ms",
-					  .kind = "sandbox.denied",
-					  .severity = "warning",
-					  .code = "op"},
-			     err);
+		r = add_denied(f, record, 0, "ended_ms", err);
 	if (r == 0)
 		r = add_list(f, record, "tamper",
 			     (struct row){.seq = SEQ_TAMPER,
@@ -408,6 +437,8 @@ int fold_record(struct fold *f, const char *json, size_t len, struct err *err)
 		r = fold_start(f, record, err);
 	else if (str_eq(type, "end"))
 		r = fold_end(f, record, err);
+	else if (str_eq(type, "denied"))
+		r = fold_denied(f, record, err);
 	else if (str_eq(type, "event"))
 		r = fold_deed(f, record, err);
 	json_decref(record);

@@ -11,7 +11,8 @@ void run_record_init(struct run_record *record)
 		.memory = UINT64_MAX,
 		.pids = UINT64_MAX,
 		.exit_code = -1,
-		.usage = {USAGE_UNKNOWN, USAGE_UNKNOWN, USAGE_UNKNOWN, USAGE_UNKNOWN},
+		.usage = {USAGE_UNKNOWN, USAGE_UNKNOWN, USAGE_UNKNOWN, USAGE_UNKNOWN,
+			  USAGE_NO_NETWORK},
 	};
 }
 
@@ -28,6 +29,7 @@ void run_record_release(struct run_record *record)
 	free(record->spec_digest);
 	free(record->error);
 	free(record->limit);
+	free(record->net_limit);
 	*record = (struct run_record){0};
 }
 

@@ -33,7 +33,8 @@ struct run_record {
 	char *error;   /* the stable code, when it was not run; else NULL */
 	int exit_code; /* -1: it did not exit */
 	int signal;
-	char *limit; /* the dimension that was reached */
+	char *limit;     /* the dimension that was reached */
+	char *net_limit; /* of the network, for the event; not read back */
 	uint64_t duration_ms;
 	struct usage usage;
 	bool observed;       /* somebody looked for violations */

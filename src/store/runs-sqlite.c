@@ -61,6 +61,9 @@ static void read_run(sqlite3_stmt *stmt, struct run_record *record)
 		.cpu_ms = db_uint(stmt, 25, USAGE_UNKNOWN),
 		.pids_peak = db_uint(stmt, 26, USAGE_UNKNOWN),
 		.written = db_uint(stmt, 27, USAGE_UNKNOWN),
+		.connections = db_uint(stmt, 31, USAGE_UNKNOWN),
+		.net_sent = db_uint(stmt, 32, USAGE_UNKNOWN),
+		.net_received = db_uint(stmt, 33, USAGE_UNKNOWN),
 	};
 	record->observed = sqlite3_column_int(stmt, 28);
 	record->violations = db_uint(stmt, 29, 0);
@@ -71,7 +74,7 @@ static const char select_sql[] =
 	"SELECT id, started_ms, pid, ended, command, program, argv_digest, argv, engine, mode, "
 	"stage, world, ceiling, spec_digest, timeout_ms, cpu_limit_ms, memory_limit, pids_limit, "
 	"outcome, error, exit_code, signal, limit_hit, duration_ms, memory_peak, cpu_ms, "
-	"pids_peak, written, observed, violations, has_output FROM runs "
+	"pids_peak, written, observed, violations, has_output, connections, net_sent, net_received FROM runs "
 	"WHERE (?1 IS NULL OR (id >= ?1 AND id < ?1 || '~')) "
 	"AND (?2 IS NULL OR command = ?2 OR program = ?2) "
 	"AND (?3 IS NULL OR (ended = 1 AND outcome = ?3)) "

@@ -31,6 +31,10 @@ static const char *const migrations[] = {
 	"  id INTEGER PRIMARY KEY AUTOINCREMENT,"
 	"  event INTEGER NOT NULL, annotator NOT NULL, type, display, data, time_ms,"
 	"  UNIQUE(event, annotator));",
+
+	"ALTER TABLE runs ADD COLUMN connections;"
+	"ALTER TABLE runs ADD COLUMN net_sent;"
+	"ALTER TABLE runs ADD COLUMN net_received;",
 };
 
 int schema_version(void)

@@ -83,7 +83,7 @@ static int enter_observed(const struct op *observed, uint32_t id, int channel, s
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
 	unsigned variant = step_seccomp(observed);
-	int fd = confine_seccomp_observed(variant, observed->flags & OP_PROFILE);
+	int fd = confine_seccomp_observed(variant, step_audience(observed));
 	int r;
 
 	if (fd < 0 && fd != -EBUSY && fd != -EINVAL)

@@ -19,6 +19,7 @@
 #include "warden/job.h"
 #include "warden/protocol.h"
 #include "warden/pty.h"
+#include "warden/sockets.h"
 #include "warden/step.h"
 #include "warden/warden.h"
 
@@ -60,6 +61,8 @@ static int apply(const struct op *step, const struct landlock *landlock, struct 
 {
 	if (step->kind == OP_DROP_CAPS && confine_has_no_caps())
 		return 0;
+	if (step->kind == OP_EVERYWHERE)
+		return sockets_begin(CHANNEL, err);
 	return step_apply(step, landlock, err);
 }
 

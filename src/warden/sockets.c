@@ -64,6 +64,17 @@ int sockets_wait_taken(int channel, struct err *err)
 	return 0;
 }
 
+int sockets_begin(int channel, struct err *err)
+{
+	int fds[SOCKETS_BATCH], r;
+	size_t len = sockets_make(fds);
+
+	r = sockets_send(channel, fds, len);
+	if (r < 0 || len < SOCKETS_BATCH)
+		return err_sys(err, r < 0 ? r : -EMFILE, "hand the sandbox's sockets over");
+	return sockets_wait_taken(channel, err);
+}
+
 int sockets_taken(int channel)
 {
 	char mark = MARK_TAKEN;

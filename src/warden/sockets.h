@@ -19,6 +19,10 @@ size_t sockets_make(int fds[SOCKETS_BATCH]);
 int sockets_send(int channel, const int *fds, size_t len);
 int sockets_send_more(int channel); /* a batch, which may be smaller, or empty */
 
+/* For a sandbox that somebody else built: the first batch, from which the supervisor finds its
+ * way to the rest. Waits until it has. */
+int sockets_begin(int channel, struct err *err);
+
 /* Nothing may start before the first batch has been taken. */
 int sockets_wait_taken(int channel, struct err *err);
 int sockets_taken(int channel); /* the supervisor's answer */

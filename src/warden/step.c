@@ -11,7 +11,8 @@ bool step_is_known(enum op_kind kind)
 {
 	return kind == OP_KEYRING || kind == OP_NO_CORE || kind == OP_LIMIT_PIDS ||
 	       kind == OP_LIMIT_FILE || kind == OP_DROP_CAPS || kind == OP_NO_NEW_PRIVS ||
-	       kind == OP_SECCOMP || kind == OP_ALLOW || kind == OP_LANDLOCK || kind == OP_SCRATCH;
+	       kind == OP_SECCOMP || kind == OP_ALLOW || kind == OP_LANDLOCK ||
+	       kind == OP_SCRATCH || kind == OP_EVERYWHERE;
 }
 
 unsigned step_seccomp(const struct op *op)
@@ -22,6 +23,13 @@ unsigned step_seccomp(const struct op *op)
 		return op->flags & OP_NESTED ? SECCOMP_SHARED_NESTED : SECCOMP_SHARED;
 	return (op->flags & OP_VISIBLE ? SECCOMP_VISIBLE : 0) |
 	       (op->flags & OP_NESTED ? SECCOMP_NESTED : 0);
+}
+
+enum seccomp_audience step_audience(const struct op *op)
+{
+	if (op->flags & OP_PROFILE)
+		return SECCOMP_PROFILED;
+	return op->flags & OP_BROKERED ? SECCOMP_BROKERED : SECCOMP_OBSERVED;
 }
 
 const struct op *step_observed(const struct op *ops, size_t len)

@@ -130,13 +130,4 @@ def case_two_runs(p):
     proc.wait()
 
 
-def case_not_built_yet(p):
-    for options in (('--network', 'localhost'), ('--network', 'allowed_hosts', '--host', 'example.org'),
-                    ('--preset', 'integration')):
-        r = p.sh(*options, '--', 'true')
-        ok(r.code == 125 and not r.booted and b'network' in r.err, p,
-           f"{' '.join(options)} is refused, not ignored", r)
-
-
-main(case_tcp_NW01_NW13, case_udp_NW01, case_unix_NW05, case_inside_NW11, case_two_runs,
-     case_not_built_yet, uids=(54321,))
+main(case_tcp_NW01_NW13, case_udp_NW01, case_unix_NW05, case_inside_NW11, case_two_runs, uids=(54321,))

@@ -20,6 +20,13 @@ static void tweak_backend(struct resolved *resolved)
 	resolved->backend = "docker";
 }
 
+/* Set, and empty: no port of the host's loopback. */
+static void tweak_no_port(struct resolved *resolved)
+{
+	strv_release(&resolved->spec.ports);
+	resolved->spec.ports_set = true;
+}
+
 static const struct sim cases_presets[] = {
 	{"preset-readonly", .preset = "readonly", WITHOUT_LIMITS},
 	{"preset-test", .preset = "test", WITHOUT_LIMITS},
@@ -28,7 +35,7 @@ static const struct sim cases_presets[] = {
 	{"preset-unrestricted", .preset = "unrestricted"},
 	{"preset-unrestricted-resolved", .preset = "unrestricted", .host = FAKE_RESOLVED},
 	{"preset-off", .preset = "off"},
-	{"preset-integration", .preset = "integration", WITHOUT_LIMITS}, /* refused: localhost */
+	{"preset-integration", .preset = "integration", WITHOUT_LIMITS},
 	{"root-readonly", .preset = "readonly", WITHOUT_LIMITS, .root = true, .owner = 1000},
 	{"root-test", .preset = "test", WITHOUT_LIMITS, .root = true, .owner = 1000},
 	{"root-build", .preset = "build", WITHOUT_LIMITS, .root = true, .owner = 1000},
@@ -183,8 +190,6 @@ static const struct sim cases_environment[] = {
 };
 
 static const struct sim cases_refused[] = {
-	{"network-localhost", .options = {"network=localhost"}},
-	{"network-allowed-hosts", .options = {"network=allowed_hosts", "hosts=example.org"}},
 	{"limits-refused", .preset = "build"},
 	{"limits-partly-allowed", .preset = "build", .degraded = {"memory"}},
 	{"limits-all-refused",
@@ -209,8 +214,6 @@ static const struct sim cases_refused[] = {
 	{"ephemeral-workspace-only", .tweak = tweak_ephemeral},
 	{"ephemeral-unrestricted", .options = {"filesystem=unrestricted"},
 	 .tweak = tweak_ephemeral},
-	{"expose", .options = {"expose=8080"}},
-	{"sockets", .options = {"sockets=/run/db.sock"}},
 	{"caches", .options = {"caches=~/.cache/go-build"}},
 	{"engine-bwrap", .options = {"engine=bwrap"}},
 	{"engine-bwrap-off", .preset = "off", .options = {"engine=bwrap"}},
@@ -226,6 +229,50 @@ static const struct sim cases_refused[] = {
 	 .bwrap = "/usr/bin/bwrap"},
 	{"ladder-off", .preset = "off", .no_namespaces = true},
 	{"backend-docker", .tweak = tweak_backend},
+};
+
+#define SOCKET "sockets=/run/db/db.sock"
+
+static const struct sim cases_network[] = {
+	{"network-localhost", .options = {"network=localhost"}},
+	{"network-localhost-ports", .options = {"network=localhost", "ports=5432", "ports=6379"}},
+	{"network-localhost-no-port", .options = {"network=localhost"}, .tweak = tweak_no_port},
+	{"network-localhost-root", .options = {"network=localhost"}, .root = true, .owner = 1000},
+	{"network-localhost-bwrap", .options = {"network=localhost", "engine=bwrap"}},
+	{"network-localhost-landlock", .options = {"network=localhost", "engine=landlock"}},
+	{"network-allowed-hosts",
+	 .options = {"network=allowed_hosts", "hosts=example.org", "hosts=*.example.com:80"}},
+	{"network-allowed-hosts-resolved",
+	 .options = {"network=allowed_hosts", "hosts=example.org"}, .host = FAKE_RESOLVED},
+	{"network-allowed-hosts-all-readable",
+	 .options = {"network=allowed_hosts", "hosts=example.org", "paths_readable=/"},
+	 .host = FAKE_RESOLVED},
+	{"network-allowed-hosts-etc-hidden",
+	 .options = {"network=allowed_hosts", "hosts=example.org", "paths_hidden=/etc/hosts"},
+	 .facts = {"file /etc/hosts"}},
+	{"network-allowed-hosts-empty", .options = {"network=allowed_hosts"},
+	 .tweak = tweak_no_port},
+	{"network-allowed-hosts-landlock",
+	 .options = {"network=allowed_hosts", "hosts=example.org", "engine=landlock"}},
+	{"expose", .options = {"expose=8080"}},
+	{"expose-unrestricted", .options = {"expose=8080", "network=unrestricted"}},
+	{"expose-landlock", .options = {"expose=8080", "engine=landlock"}},
+	{"sockets", .options = {SOCKET}, .facts = {"socket /run/db/db.sock"}},
+	{"sockets-none", .options = {SOCKET, "filesystem=none"},
+	 .facts = {"socket /run/db/db.sock"}},
+	{"sockets-root", .options = {SOCKET, "filesystem=readonly"},
+	 .facts = {"socket /run/db/db.sock"}, .root = true, .owner = 1000},
+	{"sockets-all-readable", .options = {SOCKET, "paths_readable=/"},
+	 .facts = {"socket /run/db/db.sock"}},
+	{"sockets-hidden", .options = {SOCKET, "paths_hidden=/run/db"},
+	 .facts = {"socket /run/db/db.sock"}},
+	{"sockets-absent", .options = {SOCKET}, .facts = {"absent /run/db/db.sock"}},
+	{"sockets-folder", .options = {SOCKET}},
+	{"sockets-in-dev", .options = {"sockets=/dev/log"}, .facts = {"socket /dev/log"}},
+	{"sockets-landlock", .options = {SOCKET, "engine=landlock"},
+	 .facts = {"socket /run/db/db.sock"}},
+	{"sockets-readable", .options = {"paths_readable=/run/db/db.sock"},
+	 .facts = {"socket /run/db/db.sock"}},
 };
 
 #define LANDLOCK "engine=landlock", "processes=visible"

@@ -112,6 +112,9 @@ static inline void fake_host_init(enum fake_host kind, bool root, int landlock_a
 		ret->dirs[ret->dirs_len].path = dirs[ret->dirs_len].path;
 		ret->dirs[ret->dirs_len].link = fake_dup(dirs[ret->dirs_len].link);
 	}
+	ret->resolv_conf = fake_dup(kind == FAKE_RESOLVED ? "/run/systemd/resolve/stub-resolv.conf"
+							  : "/etc/resolv.conf");
+	ret->hosts = fake_dup("/etc/hosts");
 	if (kind == FAKE_RESOLVED)
 		fake_must(strv_add(&ret->files, "/run/systemd/resolve/stub-resolv.conf") == 0);
 }
@@ -128,8 +131,10 @@ static inline struct site_path fake_path(const char *const *facts, size_t n, con
 		if (strlen(path) != len || strncmp(path, name, len) != 0)
 			continue;
 		at.has_secrets = str_starts(facts[i], "secret ");
-		at.type = str_starts(facts[i], "file ") ? SITE_FILE : SITE_DIR;
-		if (!at.has_secrets && !str_starts(facts[i], "file ")) {
+		at.type = str_starts(facts[i], "file ")     ? SITE_FILE
+			  : str_starts(facts[i], "socket ") ? SITE_SOCKET
+							    : SITE_DIR;
+		if (!at.has_secrets && at.type == SITE_DIR) {
 			free(at.real);
 			at.real = name[len] ? fake_dup(name + len + 1) : NULL;
 		}
@@ -218,6 +223,7 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 	fake_site_paths(sim, &spec->paths_readable, ret);
 	fake_site_paths(sim, &spec->paths_writable, ret);
 	fake_site_paths(sim, &spec->paths_hidden, ret);
+	fake_site_paths(sim, &spec->sockets, ret);
 	for (size_t i = 0; i < array_len(sim->ignored) && sim->ignored[i]; i++)
 		fake_must(strv_add(&ret->ignored, sim->ignored[i]) == 0);
 	fake_toolchains(sim, ret);

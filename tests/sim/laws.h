@@ -171,7 +171,7 @@ static bool law_is_common(const struct trial *t, const char *path)
 	for (size_t i = 0; i < t->site->toolchains_len; i++)
 		if (path_covers(t->site->toolchains[i].real, path))
 			return !law_is_secret(path);
-	return t->spec->network != NETWORK_NONE && strv_has(&t->host->files, path);
+	return t->spec->network == NETWORK_UNRESTRICTED && strv_has(&t->host->files, path);
 }
 
 static bool law_shows_no_more(const struct trial *t, char note[512])

@@ -102,6 +102,7 @@ int main(void)
 	CHECK(cases_sites);
 	CHECK(cases_environment);
 	CHECK(cases_refused);
+	CHECK(cases_network);
 	CHECK(cases_landlock);
 	CHECK(cases_protected);
 	CHECK(cases_staged);

@@ -203,7 +203,7 @@ static void test_names(void)
 	tap_eq_str(pale_event_name(PALE_EVENT_TAMPER), "sandbox.tamper", "kinds have names");
 	tap_eq_str(pale_event_name((enum pale_event_kind)99), "unknown", "unknown ones too");
 	tap_eq_str(pale_dimension_name(PALE_DIM_NETWORK), "network", "the first dimension");
-	tap_eq_str(pale_dimension_name(PALE_DIM_NESTED), "nested", "the last one");
+	tap_eq_str(pale_dimension_name(PALE_DIM_NET_RECEIVED), "net_received", "the last one");
 	tap_eq_str(pale_dimension_name(PALE_DIM_NONE), "", "none");
 	tap_eq_str(pale_dimension_name((enum pale_dimension)99), "", "one of the future");
 }

@@ -178,5 +178,7 @@ static inline bool model_scalars_leq(const struct spec *a, const struct model *x
 	return a->tmpfs <= b->tmpfs && a->timeout <= b->timeout && a->cpu <= b->cpu &&
 	       a->memory <= b->memory && a->pids <= b->pids && a->disk <= b->disk &&
 	       a->max_output <= b->max_output && a->nested <= b->nested &&
-	       a->processes <= b->processes && stays_a <= stays_b;
+	       a->processes <= b->processes && stays_a <= stays_b &&
+	       a->connections <= b->connections && a->connect_rate <= b->connect_rate &&
+	       a->net_sent <= b->net_sent && a->net_received <= b->net_received;
 }

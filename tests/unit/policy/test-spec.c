@@ -67,7 +67,9 @@ static void test_json(void)
 		"\"paths_writable\":[\"/w/a \\\"b\\\"\\\\\\n\"],\"paths_hidden\":[],"
 		"\"ephemeral\":false,\"caches\":[],\"tmpfs\":null,\"processes\":\"isolated\","
 		"\"env\":\"clean\",\"env_pass\":[],\"timeout\":\"90s\",\"cpu\":null,"
-		"\"memory\":\"2g\",\"pids\":64,\"disk\":null,\"max_output\":null,\"nested\":true}";
+		"\"memory\":\"2g\",\"pids\":64,\"disk\":null,\"max_output\":null,\"nested\":true,"
+		"\"connections\":null,\"connect_rate\":null,\"net_sent\":null,"
+		"\"net_received\":null}";
 	_cleanup_(str_release) struct str got = {0};
 	struct json json = {.out = &got};
 	struct spec spec;
@@ -142,7 +144,7 @@ static void test_accessors(void)
 		if (spec_limit(&spec, dim))
 			unlimited = unlimited && *spec_limit(&spec, dim) == SPEC_UNLIMITED;
 	}
-	tap_ok(limits == 7 && lists == 9, "seven limits and nine lists");
+	tap_ok(limits == 11 && lists == 9, "eleven limits and nine lists");
 	tap_ok(unlimited, "no limit is set at the top");
 	tap_ok(spec_limit(&spec, DIM_PIDS) == &spec.pids &&
 		       spec_limit_const(&spec, DIM_MAX_OUTPUT) == &spec.max_output &&

@@ -204,6 +204,30 @@ static void test_users_own(void)
 	}
 }
 
+/* Who agrees to a group agrees to what it stands for. */
+static void test_groups(void)
+{
+	static const char asks[] = "[presets.p]\nhosts = [\"b.org\", \"@web\"]";
+	static const char web[] = "[host_groups]\nweb = [\"W.org\", \"*.x.org:80\"]";
+	static const char same[] = "[host_groups]\nweb = [\"w.org:443\", \"*.X.org.:80\"]";
+	static const char more[] = "[host_groups]\nweb = [\"w.org\", \"*.x.org:80\", \"e.org\"]";
+	struct err err = {0};
+
+	tap_ok(check(web, asks, &err) == -EPERM &&
+		       strstr(err.message, "presets.p.hosts = [\"b.org\", \"@web\"]  # @web: "
+					   "w.org:443 *.x.org:80"),
+	       "what a group stands for is shown: %s", err.message);
+	tap_ok(give(web, asks, &err) == 0 && check(web, asks, &err) == 0, "and can be trusted");
+	tap_ok(check(same, asks, &err) == 0, "spelt differently it is the same");
+	tap_ok(check(more, asks, &err) == -EPERM && strstr(err.message, "has changed since"),
+	       "a group that grew asks again: %s", err.message);
+	tap_ok(check("[host_groups]", asks, &err) == -ENOENT && err.code == ERR_CONFIG,
+	       "one that is gone is an error: %s", err.message);
+	tap_ok(check(NULL, "[commands.x]\nargv = [\"@y\"]\nsandbox = \"off\"", &err) != -ENOENT,
+	       "in an argv it is a word");
+	trust_revoke(&test_ws, &err);
+}
+
 static void test_list(void)
 {
 	_cleanup_(config_release) struct config config = {0};
@@ -277,6 +301,7 @@ int main(void)
 	test_no_file();
 	test_giving();
 	test_users_own();
+	test_groups();
 	test_list();
 	test_state();
 	files_leave();

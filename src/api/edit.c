@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/edit.h"
+#include "api/edit.h"
 
 #include <errno.h>
 #include <fcntl.h>

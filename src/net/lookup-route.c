@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Where the kernel would deliver what is sent to an address: it is asked, so that every
+ * interface and every rule of its routing counts. */
+#include <errno.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "net/lookup.h"
+
+struct question {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr attribute;
+	uint8_t address[16];
+};
+
+static void question_make(const struct in6_addr *address, struct question *ret)
+{
+	bool v4 = IN6_IS_ADDR_V4MAPPED(address);
+	size_t len = v4 ? 4 : 16;
+
+	*ret = (struct question){
+		.head = {.nlmsg_type = RTM_GETROUTE, .nlmsg_flags = NLM_F_REQUEST},
+		.route = {.rtm_family = v4 ? AF_INET : AF_INET6, .rtm_dst_len = (uint8_t)(len * 8)},
+		.attribute = {.rta_type = RTA_DST, .rta_len = (uint16_t)RTA_LENGTH(len)},
+	};
+	ret->head.nlmsg_len = (uint32_t)(offsetof(struct question, address) + len);
+	memcpy(ret->address, address->s6_addr + 16 - len, len);
+}
+
+/* The type of the route (RTN_…), or -errno. */
+static int ask(const struct question *question)
+{
+	_cleanup_(fd_closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	union {
+		struct nlmsghdr head;
+		uint8_t bytes[4096];
+	} answer;
+	const void *body = NLMSG_DATA(&answer.head);
+	ssize_t n;
+
+	if (fd < 0 || send(fd, question, question->head.nlmsg_len, 0) < 0)
+		return -errno;
+	n = recv(fd, &answer, sizeof(answer), 0);
+	if (n < 0)
+		return -errno;
+	if (!NLMSG_OK(&answer.head, (size_t)n))
+		return -EBADMSG;
+	if (answer.head.nlmsg_type == NLMSG_ERROR &&
+	    answer.head.nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+		return ((const struct nlmsgerr *)body)->error ?: -EBADMSG;
+	if (answer.head.nlmsg_type == RTM_NEWROUTE &&
+	    answer.head.nlmsg_len >= NLMSG_LENGTH(sizeof(struct rtmsg)))
+		return ((const struct rtmsg *)body)->rtm_type;
+	return -EBADMSG;
+}
+
+bool lookup_is_own_address(const struct in6_addr *address)
+{
+	struct question question;
+
+	question_make(address, &question);
+	switch (ask(&question)) {
+	case RTN_UNICAST:
+	case RTN_BLACKHOLE: /* a dial fails, and says why */
+	case RTN_UNREACHABLE:
+	case RTN_PROHIBIT:
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+	case -EACCES:
+		return false;
+	default:
+		return true;
+	}
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+#include "net/poller.h"
+
+enum {
+	PIPE_SIZE = 256 * 1024, /* where the user may have it; else what pipe(2) gives */
+	CHUNK = 512 * 1024, /* asked for at a time: pages of a socket are larger than a pipe's */
+	TURN = 1024 * 1024, /* passed in one go, before others have theirs */
+	PIPES_KEPT = 8,
+};
+
+struct pipe {
+	int in, out; /* where bytes go in, and come out */
+};
+
+enum { INSIDE, OUTSIDE };
+
+struct side {
+	struct relay *relay;
+	struct poll_entry entry;
+	bool readable, writable; /* as far as is known; EPOLLET tells only of changes */
+	/* What is read here and written to the other side. */
+	struct pipe pipe; /* {-1, -1} while it is empty */
+	size_t held;      /* bytes in it */
+	bool ended;       /* nothing more will be read */
+	bool told;        /* and the other side knows */
+};
+
+struct relay {
+	struct relays *relays;
+	struct relay *next, **at;
+	void *owner;
+	struct side sides[2];
+};
+
+struct relays {
+	struct poller *poller;
+	struct relay_ear ear;
+	void *data;
+	struct relay *first;
+	struct relay *current; /* being pumped; NULL: it is gone */
+	struct pipe free_pipes[PIPES_KEPT];
+	size_t free_len;
+};
+
+int socket_reset(int fd)
+{
+	if (fd >= 0)
+		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1},
+				 sizeof(struct linger));
+	return fd_close(fd);
+}
+
+static int pipe_lend(struct relays *relays, struct pipe *ret)
+{
+	int fds[2];
+
+	if (relays->free_len > 0) {
+		*ret = relays->free_pipes[--relays->free_len];
+		return 0;
+	}
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	(void)fcntl(fds[1], F_SETPIPE_SZ, PIPE_SIZE);
+	*ret = (struct pipe){.in = fds[1], .out = fds[0]};
+	return 0;
+}
+
+static void pipe_close(struct pipe *pipe)
+{
+	pipe->in = fd_close(pipe->in);
+	pipe->out = fd_close(pipe->out);
+}
+
+static void pipe_return(struct relays *relays, struct side *side)
+{
+	if (side->pipe.in < 0)
+		return;
+	if (side->held == 0 && relays->free_len < PIPES_KEPT)
+		relays->free_pipes[relays->free_len++] = side->pipe;
+	else
+		pipe_close(&side->pipe);
+	side->pipe = (struct pipe){-1, -1};
+}
+
+static void unlink_relay(struct relay *relay)
+{
+	struct relays *relays = relay->relays;
+
+	*relay->at = relay->next;
+	if (relay->next)
+		relay->next->at = relay->at;
+	if (relays->current == relay)
+		relays->current = NULL;
+	for (int i = INSIDE; i <= OUTSIDE; i++) {
+		if (relay->sides[i].entry.data)
+			poller_remove(relays->poller, &relay->sides[i].entry);
+		pipe_return(relays, &relay->sides[i]);
+	}
+}
+
+void relay_reset(struct relays *relays, struct relay *relay)
+{
+	(void)relays;
+	unlink_relay(relay);
+	socket_reset(relay->sides[INSIDE].entry.fd);
+	socket_reset(relay->sides[OUTSIDE].entry.fd);
+	free(relay);
+}
+
+static void end(struct relay *relay, bool reset)
+{
+	struct relays *relays = relay->relays;
+
+	relays->ear.ended(relays->data, relay);
+	if (reset) {
+		relay_reset(relays, relay);
+		return;
+	}
+	unlink_relay(relay);
+	fd_close(relay->sides[INSIDE].entry.fd);
+	fd_close(relay->sides[OUTSIDE].entry.fd);
+	free(relay);
+}
+
+enum pumped {
+	PUMP_WAITS, /* for one of the two sides */
+	PUMP_MORE,  /* has had its share */
+	PUMP_GONE,  /* the relay has ended */
+};
+
+/* Nothing is left of what may pass: is there more, or is this the end of it? */
+static ssize_t probe(struct side *from)
+{
+	char byte;
+
+	return recv(from->entry.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+}
+
+/* Bytes into FROM's empty pipe; 0: the end; -EAGAIN: none yet; -EDQUOT: none may pass. */
+static ssize_t fill(struct relays *relays, struct side *from, bool sent)
+{
+	uint64_t left = relays->ear.left(relays->data, sent);
+	ssize_t n;
+	int r;
+
+	if (left == 0) {
+		n = probe(from);
+		if (n > 0)
+			return -EDQUOT;
+	} else {
+		if (from->pipe.in < 0) {
+			r = pipe_lend(relays, &from->pipe);
+			if (r < 0)
+				return r;
+		}
+		n = splice(from->entry.fd, NULL, from->pipe.in, NULL, left < CHUNK ? left : CHUNK,
+			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	}
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t drain(struct side *from, struct side *to)
+{
+	ssize_t n = splice(from->pipe.out, NULL, to->entry.fd, NULL, from->held,
+			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+
+	return n < 0 ? -errno : n;
+}
+
+/* One direction, as far as it goes. A pipe is filled only when it is empty: it is
+ * never full then, and EAGAIN always means the socket. */
+static enum pumped pump(struct relay *relay, int which)
+{
+	struct relays *relays = relay->relays;
+	struct side *from = &relay->sides[which], *to = &relay->sides[!which];
+	bool sent = which == INSIDE;
+	size_t passed = 0;
+	ssize_t n;
+
+	while (passed < TURN) {
+		if (from->held == 0 && !from->ended) {
+			if (!from->readable)
+				break;
+			n = fill(relays, from, sent);
+			if (n == -EAGAIN || n == -EINTR) {
+				from->readable = n == -EINTR;
+				continue;
+			}
+			if (n == -EDQUOT) {
+				relays->ear.exceeded(relays->data, relay, sent);
+				return relays->current ? PUMP_WAITS : PUMP_GONE;
+			}
+			if (n < 0) {
+				end(relay, true);
+				return PUMP_GONE;
+			}
+			from->ended = n == 0;
+			from->held = (size_t)n;
+			relays->ear.passed(relays->data, (uint64_t)n, sent);
+		}
+		if (from->held == 0 || !to->writable)
+			break;
+		n = drain(from, to);
+		if (n == -EAGAIN || n == -EINTR) {
+			to->writable = n == -EINTR;
+			continue;
+		}
+		if (n < 0) {
+			end(relay, true);
+			return PUMP_GONE;
+		}
+		from->held -= (size_t)n;
+		passed += (size_t)n;
+	}
+	if (from->held > 0)
+		return passed < TURN ? PUMP_WAITS : PUMP_MORE;
+	pipe_return(relays, from);
+	if (from->ended && !from->told) {
+		from->told = true;
+		(void)shutdown(to->entry.fd, SHUT_WR);
+	}
+	return passed < TURN ? PUMP_WAITS : PUMP_MORE;
+}
+
+static void pump_both(struct relay *relay)
+{
+	struct relays *relays = relay->relays;
+	enum pumped results[2];
+
+	relays->current = relay;
+	for (int i = INSIDE; i <= OUTSIDE; i++) {
+		results[i] = pump(relay, i);
+		if (results[i] == PUMP_GONE)
+			return;
+	}
+	relays->current = NULL;
+	if (relay->sides[INSIDE].told && relay->sides[OUTSIDE].told)
+		end(relay, false);
+	else if (results[INSIDE] == PUMP_MORE || results[OUTSIDE] == PUMP_MORE)
+		(void)poller_change(relays->poller, &relay->sides[INSIDE].entry,
+				    relay->sides[INSIDE].entry.events);
+}
+
+/* What came before the reset can be read still: many a server answers, and then resets
+ * since it did not read all of the request. */
+static void pass_reset(struct side *side)
+{
+	struct relay *relay = side->relay;
+
+	side->readable = true;
+	relay->relays->current = relay;
+	if (pump(relay, side == &relay->sides[OUTSIDE]) != PUMP_GONE)
+		end(relay, true);
+}
+
+static void on_side(void *data, uint32_t events)
+{
+	struct side *side = data;
+
+	side->readable |= events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP);
+	side->writable |= events & EPOLLOUT;
+	if (events & EPOLLERR)
+		pass_reset(side);
+	else
+		pump_both(side->relay);
+}
+
+static int side_begin(struct relay *relay, int which, int fd)
+{
+	struct side *side = &relay->sides[which];
+	int r;
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	side->entry.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+	side->entry.fn = on_side;
+	side->entry.data = side;
+	r = poller_add(relay->relays->poller, &side->entry);
+	if (r < 0)
+		side->entry.data = NULL;
+	return r;
+}
+
+int relay_start(struct relays *relays, int inside, int outside, void *owner, struct relay **ret)
+{
+	struct relay *relay = calloc(1, sizeof(*relay));
+	int r;
+
+	if (!relay) {
+		socket_reset(inside);
+		socket_reset(outside);
+		return -ENOMEM;
+	}
+	*relay = (struct relay){.relays = relays, .next = relays->first, .owner = owner};
+	relay->at = &relays->first;
+	if (relay->next)
+		relay->next->at = &relay->next;
+	relays->first = relay;
+	for (int i = INSIDE; i <= OUTSIDE; i++)
+		relay->sides[i] = (struct side){.relay = relay,
+						.entry.fd = i == INSIDE ? inside : outside,
+						.pipe = {-1, -1}};
+	r = side_begin(relay, INSIDE, inside);
+	if (r == 0)
+		r = side_begin(relay, OUTSIDE, outside);
+	if (r < 0) {
+		relay_reset(relays, relay);
+		return r;
+	}
+	*ret = relay;
+	return 0;
+}
+
+void *relay_owner(const struct relay *relay)
+{
+	return relay->owner;
+}
+
+int relays_new(struct poller *poller, const struct relay_ear *ear, void *data, struct relays **ret)
+{
+	struct relays *relays = calloc(1, sizeof(*relays));
+
+	if (!relays)
+		return -ENOMEM;
+	*relays = (struct relays){.poller = poller, .ear = *ear, .data = data};
+	*ret = relays;
+	return 0;
+}
+
+struct relays *relays_free(struct relays *relays)
+{
+	if (!relays)
+		return NULL;
+	while (relays->first)
+		relay_reset(relays, relays->first);
+	while (relays->free_len > 0)
+		pipe_close(&relays->free_pipes[--relays->free_len]);
+	free(relays);
+	return NULL;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include "observe/brokered.h"
+
+#include <asm/unistd.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "net/broker.h"
+#include "net/names.h"
+#include "observe/attempt.h"
+#include "observe/call.h"
+#include "observe/observer.h"
+#include "observe/task.h"
+
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+#define RESTART 512 /* ERESTARTSYS: only the kernel sees it, and asks the handler's flags */
+
+/* What is known of a socket, when the caller's own can be looked at. */
+struct socket_facts {
+	bool internet, stream;
+	bool fresh; /* nothing was ever connected by it */
+	bool waits;
+	uint64_t timeout_ns; /* UINT64_MAX: none */
+};
+
+static int option(int fd, int level, int name)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, level, name, &value, &len) < 0 ? -1 : value;
+}
+
+static void look_at_stream(int fd, struct socket_facts *ret)
+{
+	struct tcp_info info = {.tcpi_state = TCP_CLOSE};
+	struct timeval wait = {0};
+	socklen_t len = sizeof(info);
+
+	(void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	ret->fresh = info.tcpi_state == TCP_CLOSE;
+	ret->waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	len = sizeof(wait);
+	if (ret->waits && getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, &len) == 0 &&
+	    (wait.tv_sec || wait.tv_usec))
+		ret->timeout_ns = (uint64_t)wait.tv_sec * 1000000000 +
+				  (uint64_t)wait.tv_usec * 1000;
+}
+
+/* Other protocols than TCP have nobody to talk to: they count as datagrams. */
+static void look_at_socket(pid_t pid, int number, struct socket_facts *ret)
+{
+	_cleanup_(fd_closep) int fd = task_take_fd(pid, number);
+	int domain, protocol;
+
+	*ret = (struct socket_facts){
+		.internet = true, .stream = true, .fresh = true, .timeout_ns = UINT64_MAX};
+	if (fd < 0)
+		return;
+	domain = option(fd, SOL_SOCKET, SO_DOMAIN);
+	ret->internet = domain == AF_INET || domain == AF_INET6;
+	protocol = ret->internet ? option(fd, SOL_SOCKET, SO_PROTOCOL) : 0;
+	ret->stream = ret->internet && (protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP);
+	if (ret->stream)
+		look_at_stream(fd, ret);
+}
+
+/* Datagrams of the command to itself are its own. To connect to a name's address sends
+ * nothing: so is found which of several to prefer. */
+static bool goes_on(const struct attempt *a, const struct socket_facts *s)
+{
+	if (!s->internet || (s->stream && !s->fresh))
+		return true;
+	if (s->stream)
+		return false;
+	return endpoint_is_loopback(&a->to) || (a->call->nr == __NR_connect && a->to.port != 53 &&
+						names_is_synthetic(&a->to.address));
+}
+
+static struct brokered_call *add(struct brokered *b)
+{
+	struct brokered_call *grown;
+
+	if (b->len < b->cap)
+		return &b->calls[b->len++];
+	grown = reallocarray(b->calls, b->cap ? b->cap * 2 : 8, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	b->calls = grown;
+	b->cap = b->cap ? b->cap * 2 : 8;
+	return &b->calls[b->len++];
+}
+
+static void drop(struct brokered *b, size_t i)
+{
+	b->calls[i] = b->calls[--b->len];
+}
+
+static void on_answer(void *data, uint64_t id, int error)
+{
+	struct observer *o = data;
+	struct brokered *b = &o->brokered;
+
+	for (size_t i = 0; i < b->len; i++)
+		if (b->calls[i].id == id) {
+			drop(b, i);
+			(void)observer_answer(o, id, -error);
+			return;
+		}
+}
+
+bool brokered_take(struct observer *o, const struct seccomp_notif *notice, const struct attempt *a)
+{
+	struct brokered *b = &o->brokered;
+	struct socket_facts s;
+	struct brokered_call *call;
+	char program[TASK_PROGRAM_MAX];
+
+	if (!b->broker || !a->call || a->call->kind != CALL_CONNECT ||
+	    (a->address.kind != ADDRESS_INTERNET && a->address.kind != ADDRESS_LOOPBACK))
+		return false;
+	look_at_socket(a->pid, (int)notice->data.args[0], &s);
+	if (goes_on(a, &s))
+		return false;
+	if (notice->data.nr == __NR_sendto && notice->data.args[3] & MSG_DONTWAIT)
+		s.waits = false;
+	call = add(b);
+	if (!call) { /* without memory nothing is reached */
+		(void)observer_answer(o, notice->id, -ENETUNREACH);
+		return true;
+	}
+	*call = (struct brokered_call){.id = notice->id,
+				       .pid = a->pid,
+				       .to = a->to,
+				       .until_ns = s.timeout_ns == UINT64_MAX
+							   ? UINT64_MAX
+							   : clock_mono_ns() + s.timeout_ns};
+	b->taken++;
+	task_program(a->pid, program);
+	broker_connect(b->broker, &(struct broker_call){.to = a->to,
+							.stream = s.stream,
+							.waits = s.waits,
+							.program = program[0] ? program : NULL,
+							.answer = on_answer,
+							.data = o,
+							.id = notice->id});
+	return true;
+}
+
+bool brokered_waits_for(const struct brokered *b, const struct endpoint *to)
+{
+	for (size_t i = 0; i < b->len; i++)
+		if (endpoint_equal(&b->calls[i].to, to))
+			return true;
+	return false;
+}
+
+/* The errno that ends its wait, or 0. */
+static int overdue(const struct brokered_call *call, uint64_t now)
+{
+	if (now >= call->until_ns)
+		return EINPROGRESS; /* as connect(2) calls it */
+	return task_has_signal(call->pid) ? RESTART : 0;
+}
+
+void brokered_check(struct observer *o)
+{
+	struct brokered *b = &o->brokered;
+	uint64_t now = clock_mono_ns();
+
+	for (size_t i = 0; i < b->len;) {
+		uint64_t id = b->calls[i].id;
+		bool here = ioctl(o->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+		int error = here ? overdue(&b->calls[i], now) : 0;
+
+		if (here && !error) {
+			i++;
+			continue;
+		}
+		drop(b, i);
+		if (error)
+			(void)observer_answer(o, id, -error);
+	}
+}
+
+void brokered_release(struct observer *o)
+{
+	struct brokered *b = &o->brokered;
+
+	if (b->broker)
+		broker_forget(b->broker, o);
+	free(b->calls);
+	*b = (struct brokered){0};
+}
