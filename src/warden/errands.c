@@ -133,8 +133,8 @@ static void take_end(const struct warden *w, pid_t pid, int status, const struct
 	e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
 }
 
-/* Spares that have become no program. One that somebody has stopped would make its errand
- * wait. */
+/* Spares that have become no program. One that was stopped, but not by order, would make its
+ * errand wait. */
 static void reap_spares(const struct warden *w)
 {
 	struct rusage usage;
@@ -142,10 +142,10 @@ static void reap_spares(const struct warden *w)
 	pid_t pid;
 
 	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | __WCLONE, &usage)) > 0)
-		if (WIFSTOPPED(status))
-			(void)kill(pid, SIGKILL);
-		else
+		if (!WIFSTOPPED(status))
 			take_end(w, pid, status, &usage);
+		else if (!w->hushed)
+			(void)kill(pid, SIGKILL);
 }
 
 /* True when more may be there: in a flood orders are looked at, too. */
@@ -304,8 +304,11 @@ static void obey(struct warden *w, const struct warden_order *order)
 
 	if (order->value < 0 || order->value >= NSIG)
 		return;
-	if (order->kind == WARDEN_SIGNAL_ALL)
+	if (order->kind == WARDEN_SIGNAL_ALL) {
+		if (order->value == SIGSTOP || order->value == SIGCONT)
+			w->hushed = order->value == SIGSTOP;
 		warden_signal_all(w, order->value);
+	}
 	if (order->kind == WARDEN_MORE_SOCKETS && sockets_send_more(w->job->channel) < 0)
 		warden_orphaned(w);
 	if (!e)

@@ -180,10 +180,13 @@ static void options(void)
 	fcntl(fd, F_SETFD, 0);
 	dial(fd);
 	errno = 0;
-	check(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &got, &len) == 0 && got == 1, "SO_KEEPALIVE");
+	check(getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &got, &len) == 0 && got == 1,
+	      "SO_KEEPALIVE");
 	check(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &got, &len) == 0 && got == 1, "TCP_NODELAY");
-	check(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &got, &len) == 0 && got == ms, "TCP_USER_TIMEOUT");
-	check(getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kept, &limit_len) == 0 && kept.tv_sec == 7, "SO_RCVTIMEO");
+	check(getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &got, &len) == 0 && got == ms,
+	      "TCP_USER_TIMEOUT");
+	check(getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kept, &limit_len) == 0 && kept.tv_sec == 7,
+	      "SO_RCVTIMEO");
 	check(fcntl(fd, F_GETFD) == 0, "no FD_CLOEXEC");
 	check(!(fcntl(fd, F_GETFL) & O_NONBLOCK), "no O_NONBLOCK");
 	talk(fd);
@@ -245,10 +248,13 @@ static void names_of_both_ends(void)
 	if (to.ss_family == AF_INET)
 		check(memcmp(&peer, &to, 8) == 0, "the peer is the one that was wanted");
 	else
-		check(memcmp(&((struct sockaddr_in6 *)&peer)->sin6_addr, &((struct sockaddr_in6 *)&to)->sin6_addr, 16) == 0,
+		check(memcmp(&((struct sockaddr_in6 *)&peer)->sin6_addr,
+			     &((struct sockaddr_in6 *)&to)->sin6_addr, 16) == 0,
 		      "the peer is the one that was wanted");
-	check(getsockname(fd, (void *)&own, &own_len) == 0 && own.ss_family == to.ss_family, "getsockname");
-	check(connect(fd, (void *)&to, to_len) < 0 && errno == EISCONN, "a second connect: EISCONN");
+	check(getsockname(fd, (void *)&own, &own_len) == 0 && own.ss_family == to.ss_family,
+	      "getsockname");
+	check(connect(fd, (void *)&to, to_len) < 0 && errno == EISCONN,
+	      "a second connect: EISCONN");
 	talk(fd);
 }
 
@@ -357,10 +363,11 @@ static const struct {
 	const char *name;
 	void (*fn)(void);
 } ways[] = {
-	{"blocking", blocking}, {"poll", with_poll}, {"select", with_select}, {"epoll-before", epoll_before},
-	{"dup-before", dup_before}, {"options", options}, {"child", child_connects}, {"thread", in_thread},
-	{"exec", after_exec}, {"names", names_of_both_ends}, {"bound", bound_before}, {"mapped", mapped},
-	{"half-closed", half_closed}, {"volume", volume}, {"hold", hold},
+	{"blocking", blocking},         {"poll", with_poll},        {"select", with_select},
+	{"epoll-before", epoll_before}, {"dup-before", dup_before}, {"options", options},
+	{"child", child_connects},      {"thread", in_thread},      {"exec", after_exec},
+	{"names", names_of_both_ends},  {"bound", bound_before},    {"mapped", mapped},
+	{"half-closed", half_closed},   {"volume", volume},         {"hold", hold},
 };
 
 int main(int argc, char **argv)

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #define SOL_SCTP_PROTOCOL 132
-#define MPTCP_PROTOCOL	  262
-#define DCCP_PROTOCOL	  33
+#define MPTCP_PROTOCOL    262
+#define DCCP_PROTOCOL     33
 
 static const char *way;
 static struct sockaddr_storage to;
@@ -49,7 +49,9 @@ static void read_address(char *text, int port)
 	} else if (inet_pton(AF_INET6, text, &v6->sin6_addr) == 1) {
 		v6->sin6_family = AF_INET6;
 		v6->sin6_port = htons((uint16_t)port);
-		v6->sin6_scope_id = zone ? (atoi(zone) ? (unsigned)atoi(zone) : if_nametoindex(zone)) : 0;
+		v6->sin6_scope_id = zone ? (atoi(zone) ? (unsigned)atoi(zone)
+						       : if_nametoindex(zone))
+					 : 0;
 		to_len = sizeof(*v6);
 	} else {
 		exit(2);
@@ -79,11 +81,14 @@ static int send_message(int many)
 {
 	int fd = datagram_socket(0);
 	struct iovec iov = {"secret", 6};
-	struct mmsghdr m = {.msg_hdr = {.msg_name = &to, .msg_namelen = to_len, .msg_iov = &iov, .msg_iovlen = 1}};
+	struct mmsghdr m = {
+		.msg_hdr = {
+			.msg_name = &to, .msg_namelen = to_len, .msg_iov = &iov, .msg_iovlen = 1}};
 
 	if (fd < 0)
 		return done(-1, "socket");
-	return many ? done(sendmmsg(fd, &m, 1, 0), "sendmmsg") : done(sendmsg(fd, &m.msg_hdr, 0), "sendmsg");
+	return many ? done(sendmmsg(fd, &m, 1, 0), "sendmmsg")
+		    : done(sendmsg(fd, &m.msg_hdr, 0), "sendmsg");
 }
 
 static int send_connected(void)
@@ -99,10 +104,13 @@ static int send_connected(void)
 static int send_from_connected(void)
 {
 	struct sockaddr none = {.sa_family = AF_UNSPEC};
-	struct sockaddr_in own = {.sin_family = AF_INET, .sin_port = htons(9), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in own = {.sin_family = AF_INET,
+				  .sin_port = htons(9),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int fd = datagram_socket(0);
 
-	if (fd < 0 || connect(fd, (void *)&own, sizeof(own)) < 0 || connect(fd, &none, sizeof(none)) < 0)
+	if (fd < 0 || connect(fd, (void *)&own, sizeof(own)) < 0 ||
+	    connect(fd, &none, sizeof(none)) < 0)
 		return done(-1, fd < 0 ? "socket" : "connect");
 	return done(sendto(fd, "secret", 6, 0, (void *)&to, to_len), "sendto");
 }
@@ -121,7 +129,8 @@ static int fast_open_message(void)
 {
 	int fd = socket(to.ss_family, SOCK_STREAM, 0);
 	struct iovec iov = {"secret", 6};
-	struct msghdr m = {.msg_name = &to, .msg_namelen = to_len, .msg_iov = &iov, .msg_iovlen = 1};
+	struct msghdr m = {
+		.msg_name = &to, .msg_namelen = to_len, .msg_iov = &iov, .msg_iovlen = 1};
 
 	if (fd < 0)
 		return done(-1, "socket");
@@ -131,7 +140,8 @@ static int fast_open_message(void)
 static int ping(int type)
 {
 	struct icmphdr echo = {.type = to.ss_family == AF_INET ? ICMP_ECHO : 128};
-	int fd = socket(to.ss_family, type, to.ss_family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+	int fd = socket(to.ss_family, type,
+			to.ss_family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
 
 	if (fd < 0)
 		return done(-1, "socket");
@@ -178,9 +188,11 @@ int main(int argc, char **argv)
 	if (strcmp(way, "dccp") == 0)
 		return stream(DCCP_PROTOCOL, 6);
 	if (strcmp(way, "udp") == 0)
-		return done(sendto(datagram_socket(0), "secret", 6, 0, (void *)&to, to_len), "sendto");
+		return done(sendto(datagram_socket(0), "secret", 6, 0, (void *)&to, to_len),
+			    "sendto");
 	if (strcmp(way, "udplite") == 0)
-		return done(sendto(datagram_socket(136), "secret", 6, 0, (void *)&to, to_len), "sendto");
+		return done(sendto(datagram_socket(136), "secret", 6, 0, (void *)&to, to_len),
+			    "sendto");
 	if (strcmp(way, "udp-sendmsg") == 0)
 		return send_message(0);
 	if (strcmp(way, "udp-sendmmsg") == 0)

@@ -23,15 +23,31 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { ADDRESS = 1, PORT = 2, DUP2 = 4, CLOSE = 8, UNMAP = 16, SIGNAL = 32, WAITLESS = 64, DATAGRAM = 128 };
+enum {
+	ADDRESS = 1,
+	PORT = 2,
+	DUP2 = 4,
+	CLOSE = 8,
+	UNMAP = 16,
+	SIGNAL = 32,
+	WAITLESS = 64,
+	DATAGRAM = 128
+};
 
 static const struct {
 	const char *name;
 	int what;
 } ways[] = {
-	{"address", ADDRESS}, {"port", PORT}, {"dup2", DUP2}, {"address+dup2", ADDRESS | DUP2}, {"close", CLOSE | ADDRESS},
-	{"unmap", UNMAP | ADDRESS}, {"signal", SIGNAL | ADDRESS}, {"waitless", ADDRESS | WAITLESS},
-	{"waitless+dup2", ADDRESS | WAITLESS | DUP2}, {"datagram", ADDRESS | DATAGRAM},
+	{"address", ADDRESS},
+	{"port", PORT},
+	{"dup2", DUP2},
+	{"address+dup2", ADDRESS | DUP2},
+	{"close", CLOSE | ADDRESS},
+	{"unmap", UNMAP | ADDRESS},
+	{"signal", SIGNAL | ADDRESS},
+	{"waitless", ADDRESS | WAITLESS},
+	{"waitless+dup2", ADDRESS | WAITLESS | DUP2},
+	{"datagram", ADDRESS | DATAGRAM},
 };
 
 static int what;
@@ -70,7 +86,8 @@ static int new_socket(void)
 {
 	int type = what & DATAGRAM ? SOCK_DGRAM : SOCK_STREAM;
 
-	return socket(good.ss_family, type | (what & WAITLESS ? SOCK_NONBLOCK : 0) | SOCK_CLOEXEC, 0);
+	return socket(good.ss_family, type | (what & WAITLESS ? SOCK_NONBLOCK : 0) | SOCK_CLOEXEC,
+		      0);
 }
 
 static void spin(unsigned *seed)
@@ -91,7 +108,8 @@ static void *rewrite(void *data)
 			if (what & UNMAP)
 				mprotect(shared, 4096, PROT_READ | PROT_WRITE);
 			if (what & PORT)
-				((struct sockaddr_in *)shared)->sin_port = ((struct sockaddr_in *)&bad)->sin_port;
+				((struct sockaddr_in *)shared)->sin_port =
+					((struct sockaddr_in *)&bad)->sin_port;
 			else
 				memcpy(shared, &bad, length);
 			spin(&seed);
@@ -122,7 +140,9 @@ static void *exchange(void *data)
 			close(fd);
 			swaps++;
 		} else if (what & DUP2) {
-			int other = rand_r(&seed) % 3 ? new_socket() : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+			int other = rand_r(&seed) % 3
+					    ? new_socket()
+					    : socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 			dup2(other, fd);
 			close(other);
 			swaps++;

@@ -83,7 +83,8 @@ static int storm(char **argv, int rate, int seconds)
 	double took = now() - begin;
 	while (waitpid(-1, &status, 0) > 0)
 		ends[WIFEXITED(status) ? WEXITSTATUS(status) : 255]++;
-	printf("total %d\ngood %d\nforks-failed %d\nmilliseconds %d\n", total, ends[0], failed, (int)(took * 1000));
+	printf("total %d\ngood %d\nforks-failed %d\nmilliseconds %d\n", total, ends[0], failed,
+	       (int)(took * 1000));
 	for (int i = 1; i < 256; i++)
 		if (ends[i])
 			printf("end-%d %d\n", i, ends[i]);
