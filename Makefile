@@ -59,7 +59,7 @@ UNIT_BIN := $(UNIT_SRC:%.c=build/glibc/%)
 HOST_BIN := $(HOST_SRC:%.c=build/glibc/%)
 ASAN_BIN := $(UNIT_SRC:%.c=build/asan/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=build/fuzz/%)
-BENCH    := $(addprefix build/bench/,bench exec library build nothing)
+BENCH    := $(addprefix build/bench/,bench exec library build broker nothing)
 LIBRARY  := build/libpale.a build/libpale.so build/pale.pc
 MAN      := $(MAN_SRC:man/%.scd=build/man/%)
 COMPLETIONS := $(addprefix build/completions/,pale.bash _pale pale.fish)
@@ -154,7 +154,7 @@ format: ## lay out every C file as .clang-format says
 bench: ## pale against bwrap and bare fork+exec (BENCH_FLAGS=--check to judge)
 	@tools/deps bench
 	@$(MAKE) $(JOBS) all $(BENCH)
-	@for b in bench exec library build; do build/bench/$$b $(BENCH_FLAGS) build/pale build/bench/nothing || exit; done && bench/staged $(BENCH_FLAGS) build/pale && bench/observe $(BENCH_FLAGS) build/pale && bench/grep $(BENCH_FLAGS) build/pale
+	@for b in bench exec library build broker; do build/bench/$$b $(BENCH_FLAGS) build/pale build/bench/nothing || exit; done && bench/staged $(BENCH_FLAGS) build/pale && bench/observe $(BENCH_FLAGS) build/pale && bench/grep $(BENCH_FLAGS) build/pale
 
 build/bench/nothing: bench_cc = $(musl_cc) -static -no-pie $(LINK)
 build/bench/%: bench/%.c build/libpale.a Makefile

@@ -23,6 +23,9 @@ static int take_answer(int sock, struct session_buffer *buffer, struct session_m
 	int r = session_receive(sock, buffer, ret, 0);
 	struct session_cursor c;
 
+	/* Who is refused before the request was read hears of the reset first, then why. */
+	if (r == -EPIPE)
+		r = session_receive(sock, buffer, ret, 0);
 	if (r < 0)
 		return err_sys(err, r, "the session's answer");
 	if (ret->head.kind != SESSION_ERROR)
@@ -42,6 +45,8 @@ int session_ask(int sock, int kind, uint32_t flags, const struct str *body,
 	uint64_t until = clock_mono_ns() + (uint64_t)timeout_ms * 1000000;
 	int n, r = session_send(sock, (enum session_kind)kind, flags, body, NULL, 0, 0);
 
+	if (r == -EPIPE) /* it may have said why before */
+		return take_answer(sock, buffer, ret, err);
 	if (r < 0)
 		return err_sys(err, r, "ask the session");
 	for (;;) {

@@ -69,6 +69,35 @@ static struct add_route everywhere(unsigned char family)
 	};
 }
 
+struct add_address {
+	struct nlmsghdr head;
+	struct ifaddrmsg link;
+	struct rtattr local;
+	uint8_t address[16];
+};
+
+/* The C library leaves out a family in which there is none but the loopback's address, for
+ * programs that ask for what can be reached (AI_ADDRCONFIG). So each has one more, out of
+ * what stands for names: the resolver's, and the one before the first. */
+static struct add_address address_of(unsigned char family)
+{
+	static const uint8_t v4[4] = {198, 18, 0, 1}, v6[16] = {0xfd, 'p', 'a', 'l', 'e'};
+	size_t len = family == AF_INET ? sizeof(v4) : sizeof(v6);
+	struct add_address a = {
+		.head = {.nlmsg_len = (uint32_t)(offsetof(struct add_address, address) + len),
+			 .nlmsg_type = RTM_NEWADDR,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE},
+		.link = {.ifa_family = family,
+			 .ifa_prefixlen = (uint8_t)(len * 8),
+			 .ifa_flags = IFA_F_NODAD,
+			 .ifa_index = LOOPBACK},
+		.local = {.rta_len = (uint16_t)RTA_LENGTH(len), .rta_type = IFA_LOCAL},
+	};
+
+	memcpy(a.address, family == AF_INET ? v4 : v6, len);
+	return a;
+}
+
 /* Ask, and wait for the answer: 0 or -errno. */
 static int ask(int netlink, const struct nlmsghdr *request)
 {
@@ -95,6 +124,7 @@ int net_everywhere(struct err *err)
 {
 	_cleanup_(fd_closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	const struct add_route v4 = everywhere(AF_INET), v6 = everywhere(AF_INET6);
+	const struct add_address own4 = address_of(AF_INET), own6 = address_of(AF_INET6);
 	int r;
 
 	if (fd < 0)
@@ -103,9 +133,13 @@ int net_everywhere(struct err *err)
 	if (r < 0)
 		return err_sys(err, r, "bring the private loopback up");
 	r = ask(fd, &v4.head);
+	if (r == 0)
+		r = ask(fd, &own4.head);
 	if (r < 0)
 		return err_sys(err, r, "make every address the private loopback's");
 	r = ask(fd, &v6.head);
+	if (r == 0)
+		r = ask(fd, &own6.head);
 	/* A kernel without IPv6, or one that has it turned off for every new network: then no
 	 * address of it leads anywhere. */
 	if (r < 0 && r != -EAFNOSUPPORT && r != -EOPNOTSUPP && r != -EACCES)

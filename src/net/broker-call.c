@@ -159,11 +159,21 @@ void broker_connect(struct broker *b, const struct broker_call *call)
 	call_proceed(p);
 }
 
-void broker_forget(struct broker *b, void *data)
+static void forget(struct broker *b, const void *data, const uint64_t *id)
 {
 	for (struct passage *p = b->passages, *next; p; p = next) {
 		next = p->next;
-		if (p->call.answer && p->call.data == data)
+		if (p->call.answer && p->call.data == data && (!id || p->call.id == *id))
 			passage_free(p);
 	}
+}
+
+void broker_forget(struct broker *b, void *data)
+{
+	forget(b, data, NULL);
+}
+
+void broker_cancel(struct broker *b, void *data, uint64_t id)
+{
+	forget(b, data, &id);
 }

@@ -32,6 +32,7 @@ enum {
 	IDLE_MS = 5000,          /* a listener that nobody connects to */
 	SOCKET_MS = 5000,        /* a call that waits for a socket */
 	TURN_MS = 30000,         /* a call that waits for its turn */
+	HELLO_MS = 5000,         /* the rest of a hello of TLS */
 };
 
 enum passage_state {
@@ -43,6 +44,7 @@ enum passage_state {
 	PASSAGE_DIALS,
 	PASSAGE_KEPT, /* the call went on: its connection is expected */
 	PASSAGE_OPEN,
+	PASSAGE_HEARS, /* open; what comes first is not passed on yet */
 };
 
 struct question;
@@ -60,6 +62,7 @@ struct passage {
 	int bound;                 /* a socket for its listener, which is not one yet; -1 */
 	int inside, outside;       /* -1: none yet */
 	struct poll_entry watch;   /* of `inside`, while the other side is made; fn NULL: not */
+	struct poll_entry reply;   /* of `outside`, in PASSAGE_HEARS; fn NULL: not */
 	struct question *question; /* to the user */
 	struct dial *dial;
 	struct endpoint dialled; /* what answered */
@@ -144,11 +147,17 @@ enum judgement passage_judge(struct passage *p); /* by the rules as they are now
 void passage_tell_refusal(struct passage *p);
 void passage_seek(struct passage *p); /* ask, look up, dial; may free it */
 void passage_open(struct passage *p); /* both sides are there; may free it */
+void passage_join(struct passage *p); /* let bytes pass; may free it */
 /* Whoever waits gets ERROR, whoever is connected a reset; frees it. */
 void passage_fail(struct passage *p, int error);
 void passage_answer(struct passage *p, int error); /* if somebody waits; once */
 int passage_watch(struct passage *p, uint32_t events, void (*fn)(void *data, uint32_t events));
 void passage_unwatch(struct passage *p);
+
+/* broker-hello.c */
+/* Wait for the first bytes, and judge the name that TLS asks for; then passage_join(). */
+void hello_await(struct passage *p);
+void hello_forget(struct passage *p); /* does not wait any more */
 
 /* broker-call.c */
 void call_proceed(struct passage *p); /* at first, and after a wait; may free it */

@@ -68,6 +68,8 @@ static void listener_close(struct listener *l)
 	l->broker->listeners_len--;
 	l->broker->tick.wanted--;
 	poller_remove(l->broker->poller, &l->entry);
+	/* Whoever made the socket may have it open still, for a moment: it must not listen on. */
+	(void)shutdown(l->entry.fd, SHUT_RDWR);
 	fd_close(l->entry.fd);
 	free(l);
 }

@@ -48,6 +48,7 @@ struct passage *passage_free(struct passage *p)
 	if (p->relay)
 		relay_reset(b->relays, p->relay);
 	passage_unwatch(p);
+	hello_forget(p);
 	fd_close(p->bound);
 	socket_reset(p->inside);
 	socket_reset(p->outside);
@@ -126,20 +127,28 @@ void passage_tell_refusal(struct passage *p)
 	broker_refuse(p->broker, kind, &p->to, p->name, NULL, p->program);
 }
 
+void passage_join(struct passage *p)
+{
+	struct broker *b = p->broker;
+
+	if (relay_start(b->relays, take_fd(p->inside), take_fd(p->outside), p, &p->relay) < 0)
+		passage_free(p);
+}
+
 void passage_open(struct passage *p)
 {
 	struct broker *b = p->broker;
 
 	passage_unwatch(p);
-	if (relay_start(b->relays, take_fd(p->inside), take_fd(p->outside), p, &p->relay) < 0) {
-		passage_free(p);
-		return;
-	}
 	p->state = PASSAGE_OPEN;
 	b->tick.wanted--;
 	b->usage.connections++;
 	if (b->ear.reached && !p->exposed)
 		b->ear.reached(b->ear.data, p->name, &p->dialled, p->program);
+	if (p->name)
+		hello_await(p);
+	else
+		passage_join(p);
 }
 
 static void on_dial(void *data, int fd, const struct endpoint *to)

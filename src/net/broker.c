@@ -80,6 +80,12 @@ static void see_to(struct passage *p, uint64_t now)
 			call_expect(p);
 		}
 		break;
+	case PASSAGE_HEARS:
+		if (late) {
+			hello_forget(p);
+			passage_join(p);
+		}
+		break;
 	case PASSAGE_NEW:
 	case PASSAGE_ASKS:
 	case PASSAGE_LOOKS_UP:

@@ -82,6 +82,7 @@ struct broker_call {
 /* The answer may come before this returns. */
 void broker_connect(struct broker *broker, const struct broker_call *call);
 void broker_forget(struct broker *broker, void *data); /* nobody waits for its answers any more */
+void broker_cancel(struct broker *broker, void *data, uint64_t id); /* the same of one call */
 
 int broker_narrow(struct broker *broker, const char *rule, unsigned *ret_gone, struct err *err);
 int broker_widen(struct broker *broker, const char *rule, struct err *err);

@@ -30,7 +30,7 @@ bool endpoint_is_loopback(const struct endpoint *e);
 void endpoint_print(const struct endpoint *e, char ret[ENDPOINT_TEXT_MAX]); /* with the port */
 /* Without the port and without brackets: "10.0.0.1", "fd00::1". */
 void endpoint_print_address(const struct endpoint *e, char ret[ENDPOINT_TEXT_MAX]);
-/* Why a name must never lead there, whatever DNS says: loopback, link-local, metadata
+/* What a name must never lead to, whatever DNS says ("a loopback address"): loopback, link-local, metadata
  * services, multicast, IPv4 inside IPv6, NAT64, 6to4, Teredo, …; NULL: no reason. Private
  * networks (RFC 1918, unique local, carrier-grade NAT) are none: names of an intranet are what
  * people list. */

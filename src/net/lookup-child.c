@@ -87,6 +87,10 @@ static void add(struct lookup_wire *wire, const struct sockaddr *from, socklen_t
 	if (wire->len == LOOKUP_ADDRESSES_MAX || len > sizeof(copy))
 		return;
 	memcpy(&copy, from, len);
+	/* IPv4 inside IPv6 is nothing that an honest name server says. */
+	if (copy.ss_family == AF_INET6 &&
+	    IN6_IS_ADDR_V4MAPPED(&((const struct sockaddr_in6 *)&copy)->sin6_addr))
+		return;
 	if (!endpoint_read(&copy, len, &e))
 		return;
 	for (uint32_t i = 0; i < wire->len; i++)

@@ -111,7 +111,7 @@ static const char *complaint_about(const struct rules *rules, const struct endpo
 	const char *why = endpoint_complaint(e);
 
 	if (!why && lookup_is_own_address(&e->address))
-		why = "is an address of this machine";
+		why = "an address of this machine";
 	return why && rules_have_literal(rules, e) ? NULL : why;
 }
 

@@ -171,7 +171,10 @@ static int overdue(const struct brokered_call *call, uint64_t now)
 {
 	if (now >= call->until_ns)
 		return EINPROGRESS; /* as connect(2) calls it */
-	return task_has_signal(call->pid) ? RESTART : 0;
+	if (!task_has_signal(call->pid))
+		return 0;
+	return call->until_ns == UINT64_MAX ? RESTART
+					    : EINTR; /* a wait with an end is not begun anew */
 }
 
 void brokered_check(struct observer *o)
@@ -189,6 +192,8 @@ void brokered_check(struct observer *o)
 			continue;
 		}
 		drop(b, i);
+		if (b->broker)
+			broker_cancel(b->broker, o, id);
 		if (error)
 			(void)observer_answer(o, id, -error);
 	}

@@ -17,6 +17,7 @@
 #include "backend/standing.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "net/rules.h"
 #include "result/result.h"
 
 enum { PACKETS_MAX = 12, LIVING_MAX = 64 };
@@ -60,7 +61,31 @@ void standing_end(struct standing *s, uint32_t id)
 	(void)s, (void)id;
 }
 
-int standing_open(const struct plan *plan, struct loop *loop, const struct standing_ear *ear,
+/* Rules of its own, which are changed as a broker would. */
+static struct rules rules = {.ports_set = true};
+
+bool standing_network(const struct standing *s, struct standing_network *ret)
+{
+	(void)s;
+	*ret = (struct standing_network){.rules = &rules, .connections = 1};
+	return true;
+}
+
+int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err)
+{
+	(void)s;
+	return rules_narrow(&rules, rule, ret_gone, err);
+}
+
+int standing_widen(struct standing *s, const char *rule, struct err *err)
+{
+	(void)s;
+	if (rules.hosts.len > 64)
+		rules_release(&rules);
+	return rules_widen(&rules, rule, err);
+}
+
+int standing_open(struct plan *plan, struct loop *loop, const struct standing_ear *ear,
 		  struct standing **ret, struct err *err)
 {
 	(void)plan, (void)loop, (void)ear, (void)ret, (void)err;

@@ -25,7 +25,7 @@ TESTED = [(address, 8000) for address in (FAR4, FAR6)]
 
 def forget():
     for server in [*OTHERS, *OWN, *GOOD.values()]:
-        server.taken()
+        server.peers = []
 
 
 def got_out(line, options, p, allowed=TESTED, timeout=30):
@@ -279,10 +279,8 @@ def case_families_NW08_NW09(p):
     families = {'AF_PACKET': 17, 'AF_VSOCK': 40, 'AF_ALG': 38, 'AF_BLUETOOTH': 31, 'AF_CAN': 29, 'AF_TIPC': 30, 'AF_RDS': 21, 'AF_XDP': 44,
                 'AF_KEY': 15, 'AF_QIPCRTR': 42, 'AF_PPPOX': 24, 'AF_SMC': 43, 'AF_KCM': 41, 'AF_NFC': 39}
     for name, number in families.items():
-        for kind in (1, 2, 3, 5):
-            r = p.sh(*ALLOWED, '--', f'{tool} family {number} {kind}')
-            if not ok(r.booted and r.code == 1 and b'=ok' not in r.out, p, f'no socket of {name}, type {kind}', r):
-                break
+        r = p.sh(*ALLOWED, '--', ' || '.join(f'{tool} family {number} {kind}' for kind in (1, 2, 3, 5)))
+        ok(r.booted and r.code == 1 and r.out.count(b'family=') == 4, p, f'no socket of {name}', r)
     if p.is_root:
         ok(p.run(tool, 'family', '17', '3').code == 0, p, 'twin: root makes one of AF_PACKET without pale')
 

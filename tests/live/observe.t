@@ -14,7 +14,7 @@ OFF = ('--no-observe',)
 def seen(r):
     """[(dimension, op, target, count)] of a run with --json; None when nobody looked."""
     found = r.json().get('violations')
-    return None if found is None else [(v['dimension'], v['op'], v.get('path', v.get('address')), v['count']) for v in found]
+    return None if found is None else [(v['dimension'], v['op'], v.get('path', v.get('target')), v['count']) for v in found]
 
 
 def watch(p, line, *options, **kw):
@@ -23,7 +23,7 @@ def watch(p, line, *options, **kw):
 
 
 def find(r, op=None, target=None):
-    return [v for v in r.json().get('violations') or () if op in (None, v['op']) and target in (None, v.get('path', v.get('address')))]
+    return [v for v in r.json().get('violations') or () if op in (None, v['op']) and target in (None, v.get('path', v.get('target')))]
 
 
 def case_places(p):

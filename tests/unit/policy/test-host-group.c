@@ -104,12 +104,76 @@ static void test_groups_named(void)
 	tap_ok(r == 0 && out2.groups.len == 0, "not that of a list that was replaced");
 }
 
+static void may_reach(const char *system, const char *user, const char *rule, bool may)
+{
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(resolved_release) struct resolved out = {0};
+	struct given g = {.system = system, .user = user};
+	struct err err = {0};
+	int r = resolve(&g, &config, &out, &err);
+
+	tap_ok(r == 0 && resolved_may_reach(&out, rule) == may, "%s %s be opened later under %s %s",
+	       rule, may ? "may" : "may not", system ? system : "nothing", user ? user : "");
+}
+
+static void test_later(void)
+{
+	static const char hosts[] = "[ceiling]\nnetwork = \"allowed_hosts\"\nports = [80]\n"
+				    "hosts = [\"*.a.org\"]";
+	static const char none[] = "[ceiling]\nnetwork = \"none\"";
+
+	may_reach(NULL, NULL, "x.org:443", true);
+	may_reach(NULL, "[ceiling]\nmemory = \"1g\"", "x.org:443", true);
+	may_reach(hosts, NULL, "b.a.org:443", true);
+	may_reach(hosts, NULL, "b.a.org:80", false);
+	may_reach(hosts, NULL, "b.b.org:443", false);
+	may_reach(hosts, NULL, "port:80", true);
+	may_reach(hosts, NULL, "port:81", false);
+	may_reach(hosts, NULL, "localhost", false);
+	may_reach("[ceiling]\nnetwork = \"localhost\"", NULL, "localhost", true);
+	may_reach("[ceiling]\nnetwork = \"localhost\"", NULL, "a.org:443", false);
+	may_reach(none, NULL, "port:80", false);
+	may_reach(hosts, none, "b.a.org:443", false);
+	may_reach(none, hosts, "b.a.org:443", false);
+}
+
+static void asks(const char *name, const char *user, const char *preset, bool option, bool want,
+		 const char *network)
+{
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(resolved_release) struct resolved out = {0};
+	_cleanup_(str_release) struct str got = {0};
+	const struct ask ask = {.preset = preset, .asks = option};
+	struct err err = {0};
+	int r = files_load(NULL, user, NULL, &config, &err);
+
+	if (r == 0)
+		r = spec_resolve(&config, NULL, &ask, &test_ws, &test_user, &out, &err);
+	spec_print_dim(&out.spec, DIM_NETWORK, &got);
+	tap_ok(r == 0 && out.asks == want && str_eq(str_text(&got), network), "%s: %s %s", name,
+	       out.asks ? "asks" : "asks nobody", str_text(&got));
+}
+
+static void test_asks(void)
+{
+	asks("by default", NULL, NULL, false, false, "\"none\"");
+	asks("--ask", NULL, NULL, true, true, "\"allowed_hosts\"");
+	asks("--ask with the loopback", NULL, "integration", true, true, "\"localhost\"");
+	asks("ask = true", "sandbox.ask = true", "integration", false, true, "\"localhost\"");
+	asks("ask = true, without a network", "sandbox.ask = true", NULL, false, false, "\"none\"");
+	asks("--ask, unrestricted", NULL, "unrestricted", true, false, "\"unrestricted\"");
+	refuses("a project does not ask", (struct given){.workspace = "sandbox.ask = true"},
+		ERR_CONFIG, "'ask' may stand only in the system's or the user's file");
+}
+
 int main(void)
 {
 	files_enter();
 	test_network_limits();
 	test_host_groups();
 	test_groups_named();
+	test_later();
+	test_asks();
 	files_leave();
 	return tap_done();
 }
