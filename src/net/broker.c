@@ -240,6 +240,7 @@ static void take_stream(struct broker *b, int fd, bool is_v6)
 	}
 	b->has_v6 |= is_v6;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	socket_tune(fd, true); /* what it accepts inherits that */
 	if (is_v6) {
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &(int){1}, sizeof(int));
