@@ -71,7 +71,6 @@ static int check_fds(const struct warden_report *report, ssize_t n, int *fds, si
 
 	if (r == 0)
 		kept = report->kind == WARDEN_MOUNTED || report->kind == WARDEN_SOCKETS ? max : 1;
-
 	while (*n_fds > kept)
 		fd_close(fds[--*n_fds]);
 	return r;
