@@ -330,36 +330,11 @@ static void tell_refused(void *data, struct violations *found, struct violation 
 	run_history_refused(data, found, new);
 }
 
-static void begin_asking(void *data, struct loop *loop)
-{
-	const struct run *run = data;
-
-	if (run->asking)
-		asking_begin(run->asking, loop);
-}
-
-static void ask_user(void *data, const char *name, uint16_t port, const char *program,
-		     void (*answer)(void *answer_data, bool allow), void *answer_data)
-{
-	const struct run *run = data;
-
-	asking_ask(run->asking, name, port, program, answer, answer_data);
-}
-
-static void end_asking(void *data)
-{
-	const struct run *run = data;
-
-	if (run->asking)
-		asking_end(run->asking);
-}
-
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
-	struct network_ear ear = {
-		.refused = tell_refused, .begins = begin_asking, .over = end_asking, .data = run};
+	struct network_ear ear = {.refused = tell_refused, .data = run};
 	int r;
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
@@ -368,12 +343,8 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 	if (plan->tool && plan->timeout_ms == UINT64_MAX)
 		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	if (plan->net.asks) {
-		run->asking = asking_new(run);
-		if (!run->asking)
-			return err_oom(err);
-		ear.ask = ask_user;
-	}
+	if (plan->net.asks && run_asking_new(run, &ear) < 0)
+		return err_oom(err);
 	r = local_run(plan, &stdio, way->request->profile, &ear, &run->result, err);
 	run->asking = asking_free(run->asking);
 	return r;
