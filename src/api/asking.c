@@ -13,6 +13,7 @@
 #include "api/edit.h"
 #include "api/run.h"
 #include "backend/local.h"
+#include "backend/network.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/loop.h"
@@ -254,7 +255,8 @@ static const char *command_name(const struct run *run)
 static void print_question(const struct asking *a, const struct question *q)
 {
 	_cleanup_(str_release) struct str out = {0};
-	int r = str_append(&out, "\npale: ");
+	/* Whatever colour the command has left, hidden text among them. */
+	int r = str_append(&out, "\033[0m\npale: ");
 
 	if (r == 0)
 		r = put_shown(&out, command_name(a->run));
@@ -315,24 +317,6 @@ static void show_next(struct asking *a)
 
 /* -- Questions --------------------------------------------------------------- */
 
-struct asking *asking_new(const struct run *run)
-{
-	struct asking *a = calloc(1, sizeof(*a));
-
-	if (!a)
-		return NULL;
-	a->run = run;
-	a->tty = -1;
-	return a;
-}
-
-void asking_begin(struct asking *a, struct loop *loop)
-{
-	a->loop = loop;
-	a->timer = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_late, .data = a};
-	loop_add_timer(loop, &a->timer);
-}
-
 static struct question *find(const struct asking *a, const char *rule)
 {
 	for (struct question *q = a->questions; q; q = q->next)
@@ -360,9 +344,10 @@ static struct question *add(struct asking *a, const char *rule, const char *prog
 	return q;
 }
 
-void asking_ask(struct asking *a, const char *name, uint16_t port, const char *program,
-		void (*answer)(void *answer_data, bool allow), void *answer_data)
+static void on_ask(void *data, const char *name, uint16_t port, const char *program,
+		   void (*answer)(void *answer_data, bool allow), void *answer_data)
 {
+	struct asking *a = ((struct run *)data)->asking;
 	_cleanup_(freep) char *rule = str_printf("%s:%u", name, (unsigned)port);
 	struct question *q = rule ? find(a, rule) : NULL;
 	struct waiter *w = NULL;
@@ -382,8 +367,19 @@ void asking_ask(struct asking *a, const char *name, uint16_t port, const char *p
 	show_next(a);
 }
 
-void asking_end(struct asking *a)
+static void on_begin(void *data, struct loop *loop)
 {
+	struct asking *a = ((struct run *)data)->asking;
+
+	a->loop = loop;
+	a->timer = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_late, .data = a};
+	loop_add_timer(loop, &a->timer);
+}
+
+static void on_over(void *data)
+{
+	struct asking *a = ((struct run *)data)->asking;
+
 	if (!a->loop)
 		return;
 	if (a->tty >= 0) {
@@ -398,6 +394,21 @@ void asking_end(struct asking *a)
 		a->questions = q->next;
 		answer_all(q, false);
 	}
+}
+
+int run_asking_new(struct run *run, struct network_ear *ear)
+{
+	struct asking *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	a->run = run;
+	a->tty = -1;
+	run->asking = a;
+	ear->ask = on_ask;
+	ear->begins = on_begin;
+	ear->over = on_over;
+	return 0;
 }
 
 struct asking *asking_free(struct asking *a)

@@ -7,20 +7,12 @@
  * background, without a terminal, for too long or too often, has said no.
  */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
-
 struct asking;
-struct loop;
+struct network_ear;
 struct run;
 
 enum { ASKING_MAX = 10, ASKING_MS = 60000 };
 
-/* RUN outlives it; NULL: no memory. */
-struct asking *asking_new(const struct run *run);
-/* From here on it can ask; see struct network_ear. */
-void asking_begin(struct asking *asking, struct loop *loop);
-void asking_ask(struct asking *asking, const char *name, uint16_t port, const char *program,
-		void (*answer)(void *answer_data, bool allow), void *answer_data);
-void asking_end(struct asking *asking);            /* what is open is refused */
+/* RUN, which outlives it and is the EAR's data, asks from here on. 0 or -ENOMEM. */
+int run_asking_new(struct run *run, struct network_ear *ear);
 struct asking *asking_free(struct asking *asking); /* NULL ok */

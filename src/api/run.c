@@ -330,36 +330,11 @@ static void tell_refused(void *data, struct violations *found, struct violation 
 	run_history_refused(data, found, new);
 }
 
-static void begin_asking(void *data, struct loop *loop)
-{
-	const struct run *run = data;
-
-	if (run->asking)
-		asking_begin(run->asking, loop);
-}
-
-static void ask_user(void *data, const char *name, uint16_t port, const char *program,
-		     void (*answer)(void *answer_data, bool allow), void *answer_data)
-{
-	const struct run *run = data;
-
-	asking_ask(run->asking, name, port, program, answer, answer_data);
-}
-
-static void end_asking(void *data)
-{
-	const struct run *run = data;
-
-	if (run->asking)
-		asking_end(run->asking);
-}
-
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
-	struct network_ear ear = {
-		.refused = tell_refused, .begins = begin_asking, .over = end_asking, .data = run};
+	struct network_ear ear = {.refused = tell_refused, .data = run};
 	int r;
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
@@ -368,12 +343,8 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 	if (plan->tool && plan->timeout_ms == UINT64_MAX)
 		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	if (plan->net.asks) {
-		run->asking = asking_new(run);
-		if (!run->asking)
-			return err_oom(err);
-		ear.ask = ask_user;
-	}
+	if (plan->net.asks && run_asking_new(run, &ear) < 0)
+		return err_oom(err);
 	r = local_run(plan, &stdio, way->request->profile, &ear, &run->result, err);
 	run->asking = asking_free(run->asking);
 	return r;
@@ -510,94 +481,4 @@ enum outcome run_error_outcome(const struct err *err)
 			       err->code == ERR_NO_NAMESPACES
 		       ? OUTCOME_REFUSED
 		       : OUTCOME_ERROR;
-}
-
-static void usage_number(struct json *json, const char *key, uint64_t value)
-{
-	if (value == USAGE_UNKNOWN)
-		json_add_null(json, key);
-	else
-		json_add_uint(json, key, value);
-}
-
-static void result_json(const struct result *result, struct json *json)
-{
-	json_add_string(json, "outcome", outcome_name(result->outcome));
-	if (result->exit_code >= 0)
-		json_add_int(json, "exit_code", result->exit_code);
-	else
-		json_add_null(json, "exit_code");
-	if (result->signal)
-		json_add_int(json, "signal", result->signal);
-	else
-		json_add_null(json, "signal");
-	json_add_string(json, "limit", result->limit);
-	json_add_uint(json, "duration_ms", result->duration_ms);
-	json_begin_object(json, "usage");
-	usage_number(json, "memory_peak", result->usage.memory_peak);
-	usage_number(json, "cpu_ms", result->usage.cpu_ms);
-	usage_number(json, "pids_peak", result->usage.pids_peak);
-	usage_number(json, "written", result->usage.written);
-	usage_number(json, "connections", result->usage.connections);
-	usage_number(json, "net_sent", result->usage.net_sent);
-	usage_number(json, "net_received", result->usage.net_received);
-	usage_number(json, "output_dropped", result->output_dropped);
-	json_end_object(json);
-}
-
-void run_error_json(const struct err *err, struct json *json)
-{
-	json_add_string(json, "outcome", outcome_name(run_error_outcome(err)));
-	json_add_null(json, "exit_code");
-	json_add_null(json, "signal");
-	json_begin_object(json, "error");
-	json_add_string(json, "code", err_code_name(err->code));
-	json_add_string(json, "message", err->message);
-	json_add_string(json, "hint", err->hint[0] ? err->hint : NULL);
-	json_end_object(json);
-}
-
-static void stage_json(const struct run *run, struct json *json)
-{
-	if (!run->plan || !run->plan->stage) {
-		json_add_null(json, "stage");
-		return;
-	}
-	json_begin_object(json, "stage");
-	json_add_string(json, "name", run->plan->stage);
-	if (run->staged.is_known)
-		json_add_uint(json, "changes", run->staged.changes);
-	else
-		json_add_null(json, "changes");
-	json_add_string(json, "error", run->staged.err.message[0] ? run->staged.err.message : NULL);
-	json_end_object(json);
-}
-
-void run_json(const struct run *run, const struct err *err, struct json *json)
-{
-	json_begin_object(json, NULL);
-	json_add_string(json, "run", run->id[0] ? run->id : NULL);
-	json_add_string(json, "command", run->command);
-	if (run->session)
-		json_add_string(json, "session", run->session);
-	if (run->shell)
-		json_add_string(json, "shell", run->shell);
-	if (err)
-		run_error_json(err, json);
-	else
-		result_json(&run->result, json);
-	if (run->plan) {
-		json_add_string(json, "engine", engine_name(run->plan->engine));
-		spec_json(&run->resolved.spec, "spec", json);
-		plan_verdicts_json(run->plan, json);
-		json_begin_object(json, "grade");
-		json_add_string(json, "world", run->plan->world);
-		json_add_uint(json, "ceiling", run->plan->ceiling);
-		json_end_object(json);
-	}
-	events_json(&run->result.events, json);
-	violations_json(&run->result.violations, json);
-	stage_json(run, json);
-	run_history_json(run, json);
-	json_end_object(json);
 }

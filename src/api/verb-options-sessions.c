@@ -61,8 +61,8 @@ struct opt_table options_session_start(void)
 		{"lifeline-fd", 0, "N", "end it when the other end of descriptor N hangs up",
 		 OPT_LIFELINE_FD, FOR_PROGRAMS},
 	};
-	static const int left_out[] = {OPT_EXPLAIN,   OPT_JSON,    OPT_RESULT,
-				       OPT_RESULT_FD, OPT_SPEC_FD, OPT_PROFILE_FD};
+	static const int left_out[] = {OPT_EXPLAIN, OPT_JSON,       OPT_RESULT, OPT_RESULT_FD,
+				       OPT_SPEC_FD, OPT_PROFILE_FD, OPT_ASK};
 	static struct opt items[160];
 	static size_t len;
 	const struct opt_table run = options_run();

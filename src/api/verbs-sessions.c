@@ -107,7 +107,7 @@ const struct verb verb_session_network = {
 	.operands = "NAME",
 	.min = 1,
 	.max = 1,
-	.summary = "show what a session may reach, and change it while it runs",
+	.summary = "show what a session may reach, or change it",
 	.details =
 		"RULE is a host rule as in `hosts`: NAME, NAME:PORT, an address, a network; or\n"
 		"`localhost` and `localhost:PORT` for the host's loopback. --deny takes back\n"

@@ -36,7 +36,8 @@ struct gateway {
 		    struct err *err);
 	/* Unbound stream sockets of the sandbox's network, the callee's from here on; with the
 	 * first batch also one for IPv4 datagrams and raw ones for ICMP and, where the kernel has
-	 * IPv6, ICMPv6: SO_DOMAIN, SO_TYPE and SO_PROTOCOL tell which is which. A later batch
+	 * IPv6, ICMPv6: SO_DOMAIN, SO_TYPE and SO_PROTOCOL tell which is which. All are
+	 * O_NONBLOCK. A later batch
 	 * may be smaller than others, and empty when there are none to be had. */
 	void (*take)(void *data, const int *fds, size_t len);
 	/* Nobody is left inside, or nobody came up: leave the loop. After open() only. */

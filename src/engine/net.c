@@ -160,7 +160,8 @@ static int make_special(int fds[NET_SPECIAL_MAX], size_t *ret_len, struct err *e
 
 	*ret_len = 0;
 	for (size_t i = 0; i < array_len(kinds); i++) {
-		int fd = socket(kinds[i].family, kinds[i].type | SOCK_CLOEXEC, kinds[i].protocol);
+		int fd = socket(kinds[i].family, kinds[i].type | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				kinds[i].protocol);
 
 		if (fd >= 0) {
 			fds[(*ret_len)++] = fd;

@@ -8,7 +8,6 @@
 #include "base/fd.h"
 #include "engine/engine.h"
 #include "engine/net.h"
-#include "engine/parked.h"
 #include "engine/sandbox.h"
 #include "warden/protocol.h"
 #include "warden/sockets.h"
@@ -58,8 +57,6 @@ int outlet_take(struct outlet *o, const struct sandbox *s, const struct warden_r
 		refuse(fds, len, &(struct err){0});
 		return r;
 	}
-	/* Each connection takes several here; what is inside keeps its own limit. */
-	parked_make_room();
 	memcpy(all + special, fds, len * sizeof(*fds));
 	o->gateway->take(o->gateway->data, all, special + len);
 	r = sockets_taken(s->channel);

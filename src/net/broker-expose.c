@@ -148,6 +148,7 @@ static int listen_outside(int family, uint16_t port)
 	if (fd < 0)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	socket_tune(fd, true);
 	if (family == AF_INET6)
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){1}, sizeof(int));
 	if (bind(fd, (struct sockaddr *)&address, len) < 0)

@@ -239,8 +239,8 @@ static void take_stream(struct broker *b, int fd, bool is_v6)
 		return;
 	}
 	b->has_v6 |= is_v6;
-	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	socket_tune(fd, true); /* what it accepts inherits that */
 	if (is_v6) {
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
 		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &(int){1}, sizeof(int));
@@ -258,11 +258,8 @@ static void open_resolver(struct broker *b, int datagrams)
 
 	if (stream >= 0 && listen(stream, BACKLOG) < 0)
 		stream = fd_close(stream);
-	if (datagrams >= 0) {
-		(void)fcntl(datagrams, F_SETFL, O_NONBLOCK);
-		if (bind(datagrams, (struct sockaddr *)&address, len) < 0)
-			datagrams = fd_close(datagrams);
-	}
+	if (datagrams >= 0 && bind(datagrams, (struct sockaddr *)&address, len) < 0)
+		datagrams = fd_close(datagrams);
 	resolver_take(b->resolver, datagrams, stream < 0 ? -1 : stream);
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "net/poller.h"
+#include "net/relay.h"
 
 enum { ADDRESSES_MAX = 16 };
 
@@ -81,6 +82,7 @@ static int attempt_begin(struct attempt *a)
 
 	if (fd < 0)
 		return -errno;
+	socket_tune(fd, endpoint_is_loopback(&a->to));
 	r = connect(fd, (struct sockaddr *)&address, len) < 0 ? -errno : 0;
 	/* What is on this machine has answered when connect() returns, but only
 	 * a second call tells. */

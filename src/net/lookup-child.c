@@ -40,6 +40,7 @@ static void limit(int what, rlim_t value)
  * decision rests on it. */
 static void strip(int pipe_end, pid_t parent)
 {
+	const struct sigaction plain = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
 	if (dup2(pipe_end, 0) != 0)
@@ -47,7 +48,7 @@ static void strip(int pipe_end, pid_t parent)
 	if (sys_close_range(1, ~0U, 0) < 0)
 		_exit(1);
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+		(void)sigaction(sig, &plain, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(ALARM_S);
@@ -99,21 +100,28 @@ static void add(struct lookup_wire *wire, const struct sockaddr *from, socklen_t
 	wire->addresses[wire->len++] = e.address;
 }
 
+static int ask(const char *name, int family, struct lookup_wire *wire)
+{
+	const struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM};
+	struct addrinfo *list = NULL;
+	int r = getaddrinfo(name, NULL, &hints, &list);
+
+	if (r != 0)
+		return error_of(r);
+	for (const struct addrinfo *a = list; a; a = a->ai_next)
+		add(wire, a->ai_addr, a->ai_addrlen);
+	return wire->len > 0 ? 0 : -ENOENT; /* the list ends with the process */
+}
+
 _Noreturn static void child_main(int pipe_end, pid_t parent, const char *name)
 {
-	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
-	struct addrinfo *list = NULL;
-	struct lookup_wire wire = {0};
-	int r;
+	/* Some servers fail for the one kind of address, and musl then has none of the other. */
+	static const int families[] = {AF_UNSPEC, AF_INET, AF_INET6};
+	struct lookup_wire wire = {.error = -EAGAIN};
 
 	strip(pipe_end, parent);
-	r = getaddrinfo(name, NULL, &hints, &list);
-	if (r != 0)
-		wire.error = error_of(r);
-	for (const struct addrinfo *a = list; r == 0 && a; a = a->ai_next)
-		add(&wire, a->ai_addr, a->ai_addrlen);
-	if (r == 0 && wire.len == 0)
-		wire.error = -ENOENT;
+	for (size_t i = 0; i < array_len(families) && wire.error == -EAGAIN; i++)
+		wire.error = ask(name, families[i], &wire);
 	_exit(fd_write_all(0, &wire, sizeof(wire)) < 0);
 }
 

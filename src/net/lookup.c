@@ -23,6 +23,7 @@ enum {
 	LONGEST_S = 10,
 	KEEP_GOOD_S = 10,
 	KEEP_BAD_S = 2,
+	RATE = 100, /* new ones in a second, and as many at once */
 };
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -56,6 +57,7 @@ struct lookups {
 	struct poller_tick tick;
 	struct job *jobs, *finishing; /* the oldest first */
 	unsigned jobs_len, running;
+	uint64_t turn_ns;  /* runs ahead of the clock by what was used of the rate */
 	struct kept *kept; /* in no order */
 	size_t kept_len, kept_cap;
 };
@@ -201,17 +203,34 @@ static int job_run(struct job *job)
 	return 0;
 }
 
+/* Below an allowed wildcard there are names without end, and a process for each is work that
+ * no limit of the sandbox counts. */
+static bool has_turn(const struct lookups *lookups)
+{
+	return lookups->turn_ns <= clock_mono_ns() + SECOND_NS;
+}
+
+static void take_turn(struct lookups *lookups)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (lookups->turn_ns < now)
+		lookups->turn_ns = now;
+	lookups->turn_ns += SECOND_NS / RATE;
+}
+
 /* Those that waited get the places that are free. */
 static void run_more(struct lookups *lookups)
 {
 	static const struct lookup_wire failed = {.error = -EAGAIN};
 	struct job *job = lookups->jobs;
 
-	while (job && lookups->running < RUNNING_MAX) {
+	while (job && lookups->running < RUNNING_MAX && has_turn(lookups)) {
 		if (job->child.pid > 0) {
 			job = job->next;
 			continue;
 		}
+		take_turn(lookups);
 		if (job_run(job) == 0)
 			continue;
 		job_finish(job, &failed);

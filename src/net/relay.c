@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,14 +15,16 @@
 #include "net/poller.h"
 
 enum {
-	PIPE_SIZE = 256 * 1024, /* where the user may have it; else what pipe(2) gives */
-	CHUNK = 512 * 1024, /* asked for at a time: pages of a socket are larger than a pipe's */
-	TURN = 1024 * 1024, /* passed in one go, before others have theirs */
+	CHUNK = 1024 * 1024, /* in a pipe at once, */
+	LARGE = 16,          /* for as many; the others have what pipe(2) gives: a user's pipes
+			      * share one allowance, and it is not only ours */
+	TURN = 1024 * 1024,  /* passed in one go, before others have theirs */
 	PIPES_KEPT = 8,
 };
 
 struct pipe {
 	int in, out; /* where bytes go in, and come out */
+	bool large;
 };
 
 enum { INSIDE, OUTSIDE };
@@ -52,6 +55,7 @@ struct relays {
 	struct relay *current; /* being pumped; NULL: it is gone */
 	struct pipe free_pipes[PIPES_KEPT];
 	size_t free_len;
+	unsigned large;
 };
 
 int socket_reset(int fd)
@@ -60,6 +64,15 @@ int socket_reset(int fd)
 		(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1},
 				 sizeof(struct linger));
 	return fd_close(fd);
+}
+
+void socket_tune(int fd, bool near)
+{
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	/* Between two sockets of one machine there is nothing to be measured or paced: that would
+	 * cost more than the bytes. */
+	if (near)
+		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
 }
 
 static int pipe_lend(struct relays *relays, struct pipe *ret)
@@ -72,13 +85,15 @@ static int pipe_lend(struct relays *relays, struct pipe *ret)
 	}
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
 		return -errno;
-	(void)fcntl(fds[1], F_SETPIPE_SZ, PIPE_SIZE);
 	*ret = (struct pipe){.in = fds[1], .out = fds[0]};
+	ret->large = relays->large < LARGE && fcntl(fds[1], F_SETPIPE_SZ, CHUNK) >= 0;
+	relays->large += ret->large;
 	return 0;
 }
 
-static void pipe_close(struct pipe *pipe)
+static void pipe_close(struct relays *relays, struct pipe *pipe)
 {
+	relays->large -= pipe->large;
 	pipe->in = fd_close(pipe->in);
 	pipe->out = fd_close(pipe->out);
 }
@@ -90,8 +105,8 @@ static void pipe_return(struct relays *relays, struct side *side)
 	if (side->held == 0 && relays->free_len < PIPES_KEPT)
 		relays->free_pipes[relays->free_len++] = side->pipe;
 	else
-		pipe_close(&side->pipe);
-	side->pipe = (struct pipe){-1, -1};
+		pipe_close(relays, &side->pipe);
+	side->pipe = (struct pipe){-1, -1, false};
 }
 
 static void unlink_relay(struct relay *relay)
@@ -277,12 +292,11 @@ static void on_side(void *data, uint32_t events)
 		pump_both(side->relay);
 }
 
-static int side_begin(struct relay *relay, int which, int fd)
+static int side_begin(struct relay *relay, int which)
 {
 	struct side *side = &relay->sides[which];
 	int r;
 
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 	side->entry.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 	side->entry.fn = on_side;
 	side->entry.data = side;
@@ -310,10 +324,10 @@ int relay_start(struct relays *relays, int inside, int outside, void *owner, str
 	for (int i = INSIDE; i <= OUTSIDE; i++)
 		relay->sides[i] = (struct side){.relay = relay,
 						.entry.fd = i == INSIDE ? inside : outside,
-						.pipe = {-1, -1}};
-	r = side_begin(relay, INSIDE, inside);
+						.pipe = {-1, -1, false}};
+	r = side_begin(relay, INSIDE);
 	if (r == 0)
-		r = side_begin(relay, OUTSIDE, outside);
+		r = side_begin(relay, OUTSIDE);
 	if (r < 0) {
 		relay_reset(relays, relay);
 		return r;
@@ -345,7 +359,7 @@ struct relays *relays_free(struct relays *relays)
 	while (relays->first)
 		relay_reset(relays, relays->first);
 	while (relays->free_len > 0)
-		pipe_close(&relays->free_pipes[--relays->free_len]);
+		pipe_close(relays, &relays->free_pipes[--relays->free_len]);
 	free(relays);
 	return NULL;
 }

@@ -27,7 +27,10 @@ struct relay_ear {
 };
 
 int relays_new(struct poller *poller, const struct relay_ear *ear, void *data, struct relays **ret);
-/* INSIDE and OUTSIDE are the relay's from here on, also on failure. OWNER: for the caller. */
+/* Before it is connected, or listens for what will be: words are not held back; NEAR: its peer is
+ * on this machine. */
+void socket_tune(int fd, bool near);
+/* INSIDE and OUTSIDE, both tuned, are the relay's from here on, also on failure. OWNER: for the caller. */
 int relay_start(struct relays *relays, int inside, int outside, void *owner, struct relay **ret);
 void *relay_owner(const struct relay *relay);
 void relay_reset(struct relays *relays, struct relay *relay); /* at once; no call to the ear */

@@ -41,7 +41,7 @@ static int probe_dir(struct host *host, const char *path, struct err *err)
 	return 0;
 }
 
-/* Where PATH leads, or would if that were there; *ret stays NULL when it is not itself. */
+/* Where PATH leads, or would if that were there; *ret stays NULL when it is not there itself. */
 static int find_file(const char *path, char **ret, bool *ret_is_link)
 {
 	char link[1];
@@ -49,7 +49,7 @@ static int find_file(const char *path, char **ret, bool *ret_is_link)
 	*ret_is_link = readlink(path, link, sizeof(link)) >= 0;
 	if (*ret_is_link)
 		return path_resolve(path, ret) == -ENOMEM ? -ENOMEM : 0;
-	if (errno != EINVAL)
+	if (errno == ENOENT || errno == ENOTDIR)
 		return 0;
 	*ret = strdup(path);
 	return *ret ? 0 : -ENOMEM;

@@ -85,19 +85,26 @@ static bool is_weak(const struct compiler *c, enum dim dim)
 	return c->weak & DIM_BIT(dim);
 }
 
+static void judge_network(struct compiler *c)
+{
+	struct plan *plan = c->plan;
+
+	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED, network_by(c));
+	if (c->spec->expose.len)
+		plan_verdict(plan, dim_name(DIM_EXPOSE), ENFORCED,
+			     plan->net.brokered ? "broker" : "unrestricted");
+	if (c->spec->sockets.len)
+		plan_verdict(plan, dim_name(DIM_SOCKETS), ENFORCED,
+			     plan->confined ? "mounts" : "unrestricted");
+}
+
 static int judge_boundary(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
 	struct plan *plan = c->plan;
 	int r = 0;
 
-	plan_verdict(plan, dim_name(DIM_NETWORK), ENFORCED, network_by(c));
-	if (spec->expose.len)
-		plan_verdict(plan, dim_name(DIM_EXPOSE), ENFORCED,
-			     plan->net.brokered ? "broker" : "unrestricted");
-	if (spec->sockets.len)
-		plan_verdict(plan, dim_name(DIM_SOCKETS), ENFORCED,
-			     plan->confined ? "mounts" : "unrestricted");
+	judge_network(c);
 	r = judge_ids(c);
 	if (!is_weak(c, DIM_FILESYSTEM))
 		plan_verdict(plan, dim_name(DIM_FILESYSTEM), ENFORCED, files_by(c));

@@ -2,7 +2,6 @@
 #include "warden/sockets.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
@@ -11,15 +10,13 @@
 
 enum { MARK_TAKEN = 'n' };
 
+/* From birth it makes nobody wait: the supervisor least of all. */
 static int make_one(void)
 {
-	int off = 0, fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+	int fd = socket(AF_INET6, type, 0);
 
-	if (fd < 0 && errno == EAFNOSUPPORT)
-		return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0)
-		return fd_close(fd);
-	return fd;
+	return fd < 0 && errno == EAFNOSUPPORT ? socket(AF_INET, type, 0) : fd;
 }
 
 size_t sockets_make(int fds[SOCKETS_BATCH])

@@ -12,8 +12,8 @@ struct err;
 
 enum { SOCKETS_BATCH = 32, SOCKETS_FIRST_MAX = SOCKETS_BATCH + 3 };
 
-/* As many unbound stream sockets as there are to be had, SOCKETS_BATCH at most: IPv6, which
- * do for IPv4 as well, or IPv4 where the kernel has nothing else. */
+/* As many unbound stream sockets as there are to be had, SOCKETS_BATCH at most, none of which
+ * makes anybody wait: IPv6, which do for IPv4 as well, or IPv4 where the kernel has nothing else. */
 size_t sockets_make(int fds[SOCKETS_BATCH]);
 /* Send them, and let go of them. */
 int sockets_send(int channel, const int *fds, size_t len);

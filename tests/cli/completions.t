@@ -33,7 +33,8 @@ def in_bash(box):
     eq(offers(box, script, "run", "t"), ["test", "tidy"], "names of commands")
     eq(offers(box, script, "check", "t"), ["test", "tidy"], "names to check")
     eq(offers(box, script, "sandbox", "suggest", "ti"), ["tidy"], "names to learn about")
-    eq(offers(box, script, "run", "--net"), ["--network"], "options")
+    eq(offers(box, script, "run", "--net"), ["--network", "--net-sent", "--net-received"],
+       "options")
     eq(offers(box, script, "run", "--network", ""),
        ["none", "localhost", "allowed_hosts", "unrestricted"], "values of a dimension")
     eq(offers(box, script, "run", "--preset", "re"), ["readonly"], "presets")

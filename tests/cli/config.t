@@ -100,7 +100,7 @@ def shows():
         r = box.pale("config", "keys")
         ok(r.status == 0 and "presets.*.base" in r.out and "max_output" in r.out, "config keys", r)
         doc = box.pale("config", "keys", "-j").json()
-        ok(doc and len(doc["spec"]) == 22 and all(k["help"] for k in doc["keys"] + doc["spec"]),
+        ok(doc and len(doc["spec"]) == 26 and all(k["help"] for k in doc["keys"] + doc["spec"]),
            "config keys -j")
 
 

@@ -16,7 +16,9 @@ PALE_SWEEP=SHAPE does that for one of the shapes.
 import ctypes
 import queue
 import random
+import socket
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -27,6 +29,9 @@ CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmoun
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
          'setsid clone landlock_create_ruleset landlock_add_rule landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
          'readlink readlinkat rt_sigaction rt_sigprocmask poll seccomp process_vm_readv').split()
+NETWORK = ('socket setsockopt getsockopt sendmsg recvmsg sendto recvfrom send recv open openat unlinkat write open_tree mount_setattr '
+           'move_mount ioctl prlimit64 setrlimit epoll_create1 epoll_ctl epoll_wait epoll_pwait bind listen connect accept4 '
+           'getsockname fcntl pipe2 splice seccomp').split()
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
@@ -40,6 +45,10 @@ SHAPES = {
     'landlock engine': (('--engine', 'landlock', '--processes', 'visible', '--allow-degraded', 'filesystem'),
                         'landlock_create_ruleset landlock_add_rule landlock_restrict_self prctl capset seccomp openat2 openat '
                         'mkdirat flock fstat fchown setsid clone clone3 write'.split()),
+    'brokered': (('--network', 'localhost', '--port', 'PORT'), NETWORK),
+    'brokered, visible': (('--network', 'localhost', '--port', 'PORT', '--processes', 'visible'), NETWORK),
+    'brokered, bwrap': (('--network', 'localhost', '--port', 'PORT', '--engine', 'bwrap', '--timeout', '2s'),
+                        NETWORK + 'fork clone setns wait4 memfd_create'.split()),
     'bwrap engine': (('--engine', 'bwrap', '--timeout', '2s'), 'clone3 clone socketpair pipe2 memfd_create openat2 openat write fcntl prctl setresuid setresgid setgroups '
                      'capset keyctl seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self chdir dup2 dup3 setsid lseek'.split()),
 }
@@ -73,7 +82,8 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'newfstatat\(3, "[^"]+", 0x\w+, 0\)', 'a toolchain that cannot be seen is not shown'),
     (r'(stat|open|openat)\((AT_FDCWD, )?"[^"]*(/git/config|/\.gitconfig)"|read\(3, 0x\w+, 16384\)', 'git goes without a name'),
     (r'(open|openat|readlinkat)\([^"]*"[^"]*/applies/pending"', 'a direct run depends on no apply, and says what it could not see to'),
-    (r'readlink\("/etc/resolv.conf"', 'asks where it leads; without the network there is nobody to ask'),
+    (r'readlink\("/etc/(resolv.conf|hosts)"', 'asks where it leads; without the network there is nobody to ask'),
+    (r'[gs]etsockopt\(\d+, SOL_(SOCKET|IPV6|RAW|ICMPV6), |fcntl\(\d+, F_SETFL, O_RDONLY\|O_NONBLOCK|(bind|listen|epoll_ctl)\(\d+, |prlimit64\(0, RLIMIT_NOFILE, \{', 'what the broker cannot serve is not reached'),
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
@@ -116,9 +126,35 @@ def build(p):
     return path
 
 
+class Port:
+    """One of the host's loopback, and how many came there."""
+
+    def __init__(self):
+        self.socket = socket.create_server(('127.0.0.1', 0), backlog=512)
+        self.number, self.taken = str(self.socket.getsockname()[1]), 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            self.socket.accept()[0].close()
+            self.taken += 1
+
+
+PORTS = []
+
+
+def ports():
+    """The one that brokered shapes allow, and one that they do not."""
+    if not PORTS:
+        PORTS.extend((Port(), Port()))
+    return PORTS
+
+
 def facts(file):
-    """What the witness wrote; namespaces as whether they are the host's."""
+    """What the witness wrote; namespaces as whether they are the host's. That something is
+    not reached that may be is no lack of a boundary."""
     got = dict(line.split(' ', 1) for line in file.read_text().splitlines())
+    got.pop('allowed', None)
     for ns in NAMESPACES:
         got[ns] = got.get(ns) == os.readlink(f'/proc/self/ns/{ns}')
     return got
@@ -128,6 +164,8 @@ class Trial:
     """One run of the witness, in a place of its own so that two can go at once."""
 
     def __init__(self, p, slot, options):
+        self.brokered = 'PORT' in options
+        options = tuple(ports()[0].number if o == 'PORT' else o for o in options)
         self.p, self.options, self.limits = p, tuple(o for o in options if o != 'LIMITS'), 'LIMITS' in options
         self.ws = p.mkdir(p.base / f'slot-{slot}')
         shutil.copy(build(p), self.ws / 'witness')
@@ -153,7 +191,7 @@ class Trial:
         more += ('--memory', '256m', '--pids', '20', *degraded(p)) if self.limits else ()
         engine = () if '--engine' in self.options else ('--engine', 'native')
         return p.run(*argv, p.pale_path, 'run', *engine, *self.options, *more, '--', './witness', str(self.file),
-                     str(p.home / '.ssh/id_rsa'), str(p.outside / 'canary'), *(['forks'] if self.limits else []), cwd=self.ws, timeout=8)
+                     str(p.home / '.ssh/id_rsa'), str(p.outside / 'canary'), *(['forks'] if self.limits else [port.number for port in ports()] if self.brokered else []), cwd=self.ws, timeout=8)
 
     def lines(self):
         """Who called what, and whose call that was: ours, that of the command, or of
@@ -333,6 +371,9 @@ def inject_all(p, shape):
     ok(want['secret'] == 'no' and want['CapEff'] == '0' * 16 and want['NoNewPrivs'] == '1' and want['Seccomp'] == '2' and
        want['user'] == bare and want['mnt'] == bare and want['net'] == bare and want['descriptors'] == 'none' and want['core'] == 'off' and
        int(want.get('forks', 0)) < 20, p, f'{shape}: and sees the boundary', want)
+    if trials[0].brokered:
+        ok('allowed yes\nforbidden no\n' in trials[0].file.read_text() and want['resolver'] == 'nameserver 198.18.0.1', p,
+           f'{shape}: it reaches what it may, and nothing else', trials[0].file.read_text())
     counts = trials[0].counts(() if FULL else calls)
     free = queue.Queue()
     for t in trials:
@@ -366,6 +407,9 @@ def inject_all(p, shape):
             if any(d is not None for d in done):
                 ok(not wrong and not left, p, f'{shape}: {call} fails at each of {sum(d is not None for d in done)} places',
                    '\n'.join([f'{len(wrong)} wrong', *(wrong if FULL else wrong[:4]), *left]))
+    if trials[0].brokered:
+        ok(ports()[0].taken > 0 and ports()[1].taken == 0, p, f'{shape}: nobody came to the port that is not allowed',
+           [port.taken for port in ports()])
     p.pale('--memory', '256m', '--pids', '20', *degraded(p), '--', 'true')  # who was killed left a cgroup to the next one
     groups = cgroups(p) - groups
     ok(wait_for(lambda: not groups & cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & cgroups(p))

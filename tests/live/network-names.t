@@ -145,6 +145,16 @@ def case_missing(p):
     ok(r.booted and b'status: SERVFAIL' in r.out, p, 'one whose server is broken', r)
 
 
+def case_one_kind_fails(p):
+    """A name server that knows no IPv6 and says that it failed, as some do."""
+    name = f'half-{p.uid}.names.test'
+    lab.dns.names[name] = {1: [Answer(FAR4)], 28: [Answer(rcode=2)]}
+    server = lab.listen(FAR4, 8003)
+    r = p.sh(*allow(f'{name}:8003'), '--', f'{net_tool(p, "net-client")} blocking {name} 8003')
+    ok(r.booted and r.code == 0 and server.taken() == 1, p, 'what it has is reached', r)
+    server.close()
+
+
 def case_evidence(p):
     r = p.pale(*allow('good.names.test'), '--json', '--', 'getent', 'hosts', 'evil.elsewhere.test')
     seen = [v for v in r.json()['violations'] if v.get('path', v.get('target', '')).startswith('evil.elsewhere.test')]
@@ -241,5 +251,5 @@ def case_half_a_hello(p):
     server.close()
 
 
-main(case_clients, case_small_c_library, case_kinds, case_no_names_on_localhost, case_missing, case_evidence,
+main(case_clients, case_small_c_library, case_kinds, case_no_names_on_localhost, case_missing, case_one_kind_fails, case_evidence,
      case_name_in_TLS_NW15, case_TLS_in_pieces, case_server_speaks_first, case_half_a_hello)

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * witness FILE SECRET OUTSIDE [forks] - write down what the boundary looks like
+ * witness FILE SECRET OUTSIDE [forks | PORT PORT] - write down what the boundary looks like
  * from inside, in a way that one failing call does not change. That FILE exists
  * says that the command was executed. With a fourth word, also how many processes
- * it may make.
+ * it may make; with two, which of these ports of 127.0.0.1 it reaches, and who
+ * resolves names.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -90,6 +94,33 @@ static void add_forks(void)
 	add("forks", count);
 }
 
+static int reaches(const char *port)
+{
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_port = htons((unsigned short)atoi(port)),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM, 0), r;
+
+	if (fd < 0)
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+	r = connect(fd, (struct sockaddr *)&at, sizeof(at));
+	close(fd);
+	return r;
+}
+
+static void add_network(char **ports)
+{
+	char names[64] = "";
+	int fd = open_twice("/etc/resolv.conf", O_RDONLY);
+
+	if (syscall(SYS_pread64, fd, names, sizeof(names) - 1, 0) < 0)
+		(void)syscall(SYS_pread64, fd, names, sizeof(names) - 1, 0);
+	names[strcspn(names, "\n")] = '\0';
+	add("resolver", names);
+	add_answer("allowed", reaches(ports[0]) < 0 ? reaches(ports[0]) : 0);
+	add_answer("forbidden", reaches(ports[1]) < 0 ? reaches(ports[1]) : 0);
+}
+
 int main(int argc, char **argv)
 {
 	struct utsname host = {0};
@@ -115,8 +146,10 @@ int main(int argc, char **argv)
 	add_answer("sys", open_twice("/proc/sys/kernel/core_pattern", O_WRONLY));
 	add_status();
 	add_namespaces();
-	if (argc > 4)
+	if (argc == 5)
 		add_forks();
+	if (argc == 6)
+		add_network(argv + 4);
 	return out < 0 || (syscall(SYS_pwrite64, out, text, len, 0) < 0 &&
 			   syscall(SYS_pwrite64, out, text, len, 0) < 0);
 }

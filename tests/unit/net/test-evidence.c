@@ -18,7 +18,7 @@ static bool parse4(const uint8_t *bytes, size_t len)
 {
 	struct endpoint to;
 
-	return evidence_parse(bytes, len, AF_INET, &to);
+	return unreachable_parse(bytes, len, AF_INET, &to);
 }
 
 static bool with4(size_t at, uint8_t value)
@@ -35,7 +35,7 @@ static void test_ipv4(void)
 	char text[ENDPOINT_TEXT_MAX] = "";
 	struct endpoint to;
 
-	if (tap_ok(evidence_parse(good4, sizeof(good4), AF_INET, &to), "IPv4"))
+	if (tap_ok(unreachable_parse(good4, sizeof(good4), AF_INET, &to), "IPv4"))
 		endpoint_print(&to, text);
 	tap_eq_str(text, "192.0.2.9:4711", "whom it was for");
 	tap_ok(parse4(good4, 56), "the ports are enough");
@@ -68,14 +68,14 @@ static void test_ipv6(void)
 
 	bytes[32] = 0x20, bytes[33] = 1, bytes[34] = 0x0d, bytes[35] = 0xb8, bytes[47] = 9;
 	bytes[50] = 1, bytes[51] = 0xbb;
-	if (tap_ok(evidence_parse(bytes, sizeof(bytes), AF_INET6, &to), "IPv6"))
+	if (tap_ok(unreachable_parse(bytes, sizeof(bytes), AF_INET6, &to), "IPv6"))
 		endpoint_print(&to, text);
 	tap_eq_str(text, "[2001:db8::9]:443", "whom it was for");
-	tap_ok(!evidence_parse(bytes, sizeof(bytes) - 1, AF_INET6, &to), "cut");
+	tap_ok(!unreachable_parse(bytes, sizeof(bytes) - 1, AF_INET6, &to), "cut");
 	bytes[14] = 0;
-	tap_ok(!evidence_parse(bytes, sizeof(bytes), AF_INET6, &to), "not UDP");
+	tap_ok(!unreachable_parse(bytes, sizeof(bytes), AF_INET6, &to), "not UDP");
 	bytes[14] = 17, bytes[8] = 0x40;
-	tap_ok(!evidence_parse(bytes, sizeof(bytes), AF_INET6, &to), "not IPv6");
+	tap_ok(!unreachable_parse(bytes, sizeof(bytes), AF_INET6, &to), "not IPv6");
 }
 
 static void test_noise(void)
@@ -89,7 +89,7 @@ static void test_noise(void)
 
 		for (size_t k = 0; k < len; k++)
 			bytes[k] = (uint8_t)random();
-		(void)evidence_parse(bytes, len, i % 2 ? AF_INET : AF_INET6, &to);
+		(void)unreachable_parse(bytes, len, i % 2 ? AF_INET : AF_INET6, &to);
 	}
 	tap_ok(true, "noise does no harm");
 }

@@ -83,13 +83,20 @@ static void test_round_trip(void)
 	profile_add_path(&p, "/ü", PROFILE_CREATE | PROFILE_REMOVE | PROFILE_WRITE);
 	profile_add_connection(&p, "::1", 443);
 	profile_add_connection(&p, "/run/x", 0);
+	profile_add_peer(&p, "a.test", 443, PROFILE_REACHED);
+	profile_add_peer(&p, "a.test", 443, PROFILE_REFUSED);
+	profile_add_peer(&p, "b.test", 0, PROFILE_REFUSED);
 	profile_json(&p, NULL, &json);
 	tap_ok(json_finish(&json) == 0, "as JSON");
 	tap_note("%s", str_text(&first));
 	tap_eq_int(profile_parse(first.data, first.len, &back, NULL), 0, "and back");
-	tap_ok(back.paths_len == 2 && back.connections_len == 2 && back.spawns == 3 &&
+	tap_ok(back.paths_len == 2 && back.connections_len == 4 && back.spawns == 3 &&
 		       back.dropped == 1 && strcmp(back.paths[0].path, "/a \"b\"\n") == 0,
 	       "what it was");
+	tap_ok(back.connections[0].how == 0 &&
+		       back.connections[2].how == (PROFILE_REACHED | PROFILE_REFUSED) &&
+		       back.connections[2].count == 2 && back.connections[3].how == PROFILE_REFUSED,
+	       "with what became of connections");
 	json = (struct json){.out = &second};
 	profile_json(&back, NULL, &json);
 	json_finish(&json);

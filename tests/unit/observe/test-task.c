@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "observe/task.h"
@@ -87,10 +89,58 @@ static void test_resolve(void)
 	tap_ok(task_resolve(getpid(), 9999, "/x", got) == 0, "which does not matter here");
 }
 
+static void noop(int sig)
+{
+	(void)sig;
+}
+
+/* A child that sleeps, with a signal blocked and one that it handles. */
+static void test_other(void)
+{
+	char program[TASK_PROGRAM_MAX], got = 0;
+	int pair[2], fd, status;
+	sigset_t usr1;
+	pid_t child;
+
+	if (pipe2(pair, O_CLOEXEC) < 0 || write(pair[1], "x", 1) != 1)
+		exit(1);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	child = fork();
+	if (child == 0) {
+		sigprocmask(SIG_BLOCK, &usr1, NULL);
+		signal(SIGUSR2, noop);
+		raise(SIGUSR1); /* it stays */
+		for (;;)
+			pause();
+	}
+	usleep(100000);
+	fd = task_take_fd(child, pair[0]);
+	if (fd == -EPERM || fd == -ENOSYS)
+		tap_skip("descriptors of others cannot be had here");
+	else
+		tap_ok(fd >= 0 && read(fd, &got, 1) == 1 && got == 'x', "its descriptor");
+	tap_ok(fd < 0 || fcntl(fd, F_GETFD) & FD_CLOEXEC, "which nobody inherits");
+	tap_eq_int(task_take_fd(child, 9999), -EBADF, "one that is not open");
+	task_program(child, program);
+	tap_eq_str(program, "test-task", "its program");
+	tap_ok(!task_has_signal(child), "a signal that is blocked would not wake it");
+	kill(child, SIGSTOP);
+	waitpid(child, &status, WUNTRACED);
+	kill(child, SIGUSR2);
+	tap_ok(task_has_signal(child), "one that it handles would");
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	task_program(child, program);
+	tap_ok(!program[0] && !task_has_signal(child) && task_take_fd(child, 0) < 0,
+	       "of one that is gone nothing is known");
+}
+
 int main(void)
 {
 	test_join();
 	test_memory();
 	test_resolve();
+	test_other();
 	return tap_done();
 }

@@ -75,6 +75,7 @@ static void test_rank(void)
 
 static void test_json(void)
 {
+	struct violation *made;
 	struct violations list = {0};
 	_cleanup_(str_release) struct str text = {0};
 	struct json json = {.out = &text};
@@ -88,7 +89,8 @@ static void test_json(void)
 	json = (struct json){.out = &text};
 	list.observed = true;
 	add(&list, "open", "/etc/x", 1, VIOLATION_PROBE);
-	violations_add(&list, "network", "connect", "192.0.2.1:80", 1, NULL);
+	violations_add(&list, "network", "connect", "a.test:80", 1, &made);
+	violation_set_peer(made, "curl", "a.test", NULL, 80);
 	json_begin_object(&json, NULL);
 	violations_json(&list, &json);
 	json_end_object(&json);
@@ -96,8 +98,10 @@ static void test_json(void)
 	tap_eq_str(
 		str_text(&text),
 		"{\"violations\":[{\"dimension\":\"filesystem\",\"op\":\"open\",\"path\":\"/etc/x\","
-		"\"rule\":null,\"fix\":null,\"count\":1,\"probe\":true},{\"dimension\":\"network\","
-		"\"op\":\"connect\",\"address\":\"192.0.2.1:80\",\"rule\":null,\"fix\":null,"
+		"\"program\":null,\"rule\":null,\"fix\":null,\"count\":1,\"probe\":true},"
+		"{\"dimension\":\"network\",\"op\":\"connect\",\"target\":\"a.test:80\","
+		"\"name\":\"a.test\",\"address\":null,\"port\":80,\"program\":\"curl\","
+		"\"rule\":null,\"fix\":null,"
 		"\"count\":1,\"probe\":false}],\"violations_dropped\":0}",
 		"somebody did");
 	violations_release(&list);

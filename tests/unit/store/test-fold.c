@@ -140,6 +140,45 @@ static void test_again(void)
 	end();
 }
 
+/* Told while the run goes on, and again when it has ended. */
+static void test_denied(void)
+{
+	_cleanup_(violations_release) struct violations found = {.observed = true}, back = {0};
+	struct store_event *events = NULL;
+	struct str line = {0};
+	struct violation *new;
+	struct store *store;
+	size_t len = 0;
+	int64_t first;
+
+	begin();
+	violations_add(&found, "filesystem", "open", "/etc/hosts", 3, &new);
+	violation_set_peer(new, "curl", "a.test", "192.0.2.1", 443);
+	record_denied("run-1", &found, new, 1003, &line);
+	spool_append(state, &line, &err);
+	store = open_store();
+	store_events(store, &(struct events_query){.kind = "sandbox.denied"}, &events, &len, &err);
+	tap_ok(len == 1 && events[0].time_ms == 1003 && str_eq(events[0].run, "run-1"),
+	       "before the end of its run");
+	first = len ? events[0].id : 0;
+	store_events_free(events, len);
+	store_violations(store, "run-1", &back, &err);
+	tap_ok(back.len == 1 && str_eq(back.items[0].program, "curl") &&
+		       str_eq(back.items[0].name, "a.test") &&
+		       str_eq(back.items[0].address, "192.0.2.1") && back.items[0].port == 443,
+	       "with whom it was about");
+	put_run("run-1", "test", 1000, true, 1);
+	store_refresh(store, &err);
+	store_events(store, &(struct events_query){.kind = "sandbox.denied"}, &events, &len, &err);
+	tap_ok(len == 2 && events[0].id == first && events[0].time_ms == 1003 &&
+		       strstr(events[0].data, "\"count\":2"),
+	       "the end says how often, and adds what was not told");
+	store_events_free(events, len);
+	store_close(store);
+	str_release(&line);
+	end();
+}
+
 static void test_bad_lines(void)
 {
 	static const char torn[] = "\nP1 00000000 {\"type\":\"start\",\"run\":\"to";
@@ -325,6 +364,7 @@ int main(void)
 	test_empty();
 	test_roundtrip();
 	test_again();
+	test_denied();
 	test_bad_lines();
 	test_hostile_text();
 	test_queries();
