@@ -61,7 +61,7 @@ static void look_at_stream(int fd, struct socket_facts *ret)
 /* Other protocols than TCP have nobody to talk to: they count as datagrams. */
 static void look_at_socket(pid_t pid, int number, struct socket_facts *ret)
 {
-	_cleanup_(fd_closep) int fd = task_take_fd(pid, number);
+	int fd = task_take_fd(pid, number);
 	int domain, protocol;
 
 	*ret = (struct socket_facts){
@@ -74,6 +74,7 @@ static void look_at_socket(pid_t pid, int number, struct socket_facts *ret)
 	ret->stream = ret->internet && (protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP);
 	if (ret->stream)
 		look_at_stream(fd, ret);
+	task_return_fd(fd);
 }
 
 /* Datagrams of the command to itself are its own. To connect to a name's address sends
