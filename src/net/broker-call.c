@@ -145,7 +145,8 @@ void broker_connect(struct broker *b, const struct broker_call *call)
 		call->answer(call->data, call->id, judge_datagrams(b, &to, call->program));
 		return;
 	}
-	if (to.port == 0) { /* nobody can listen there */
+	/* Nobody can listen there; or outside we do, and it leads back to a server that is not up. */
+	if (to.port == 0 || expose_has(b, &to)) {
 		call->answer(call->data, call->id, 0);
 		return;
 	}
