@@ -11,23 +11,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "net/broker-impl.h"
+#include "net/host-port.h"
 
 static void wait_for(struct passage *p, enum passage_state state, unsigned ms)
 {
 	p->state = state;
 	p->until_ns = clock_mono_ns() + ms * 1000000ull;
-}
-
-/* Does anybody on the host have that port? It is not asked, and learns nothing. */
-static bool host_has(const struct endpoint *to)
-{
-	int family = endpoint_is_v4(to) ? AF_INET : AF_INET6;
-	_cleanup_(fd_closep) int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage address;
-	socklen_t len = endpoint_write(to, family, &address);
-
-	return fd >= 0 && bind(fd, (struct sockaddr *)&address, len) < 0 &&
-	       (errno == EADDRINUSE || errno == EACCES);
 }
 
 /* A port of the loopback that must not be reached: inside nobody listens there, and that is
@@ -37,7 +26,7 @@ static void refuse(struct passage *p)
 {
 	bool loopback = endpoint_is_loopback(&p->to);
 
-	if (!loopback || host_has(&p->to))
+	if (!loopback || host_port_listens(&p->to))
 		passage_tell_refusal(p);
 	passage_fail(p, loopback ? 0 : ENETUNREACH);
 }
