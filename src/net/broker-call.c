@@ -39,8 +39,10 @@ void call_expect(struct passage *p)
 		wait_for(p, PASSAGE_WAITS_SOCKET, SOCKET_MS);
 	else if (r == -ENOBUFS || r == -ENOMEM)
 		passage_fail(p, EAGAIN);
+	else if (r == -EADDRINUSE && !endpoint_is_loopback(&p->to))
+		passage_fail(p, EADDRINUSE); /* a server inside, for every address: not who is meant */
 	else if (r < 0)
-		passage_fail(p, 0); /* somebody inside listens there, or nobody can */
+		passage_fail(p, 0); /* the command's own listener wins, or nobody can */
 	else
 		passage_answer(p, 0);
 }
