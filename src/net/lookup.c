@@ -18,6 +18,7 @@
 
 enum {
 	RUNNING_MAX = 16,
+	STARTS_MAX = 32, /* in WINDOW_NS: under a wildcard anybody makes names by the thousand */
 	JOBS_MAX = 1024, /* running and queued */
 	KEPT_MAX = 1024,
 	LONGEST_S = 10,
@@ -25,6 +26,7 @@ enum {
 	KEEP_BAD_S = 2,
 };
 #define SECOND_NS UINT64_C(1000000000)
+#define WINDOW_NS (SECOND_NS / 10)
 
 struct waiter {
 	lookup_fn *fn; /* NULL: forgotten */
@@ -56,6 +58,8 @@ struct lookups {
 	struct poller_tick tick;
 	struct job *jobs, *finishing; /* the oldest first */
 	unsigned jobs_len, running;
+	unsigned starts; /* since window_ns */
+	uint64_t window_ns;
 	struct kept *kept; /* in no order */
 	size_t kept_len, kept_cap;
 };
@@ -201,17 +205,31 @@ static int job_run(struct job *job)
 	return 0;
 }
 
+static bool may_start(struct lookups *lookups)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (lookups->running >= RUNNING_MAX)
+		return false;
+	if (now - lookups->window_ns >= WINDOW_NS) {
+		lookups->window_ns = now;
+		lookups->starts = 0;
+	}
+	return lookups->starts < STARTS_MAX;
+}
+
 /* Those that waited get the places that are free. */
 static void run_more(struct lookups *lookups)
 {
 	static const struct lookup_wire failed = {.error = -EAGAIN};
 	struct job *job = lookups->jobs;
 
-	while (job && lookups->running < RUNNING_MAX) {
+	while (job && may_start(lookups)) {
 		if (job->child.pid > 0) {
 			job = job->next;
 			continue;
 		}
+		lookups->starts++;
 		if (job_run(job) == 0)
 			continue;
 		job_finish(job, &failed);
