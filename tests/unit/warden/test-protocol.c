@@ -114,7 +114,7 @@ static void send_bytes(const void *bytes, size_t len)
 
 static void test_garbage(void)
 {
-	struct warden_report report = {.kind = WARDEN_QUIET + 1}, got;
+	struct warden_report report = {.kind = WARDEN_SOCKETS + 1}, got;
 	struct warden_order order = {.kind = WARDEN_SIGNAL};
 
 	begin();
