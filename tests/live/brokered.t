@@ -243,6 +243,20 @@ def case_unix_sockets_NW05(p):
 
 
 @needs('sockets')
+def case_unix_sockets_in_the_workspace(p):
+    path = p.ws / 'db.sock'
+    service = Service(p, path)
+    for options in p.each((), ('--filesystem', 'readonly'), ('--filesystem', 'readonly', '--ephemeral'), ('--staged',)):
+        if '--staged' in options and ENGINE:
+            continue
+        service.taken = 0
+        r = p.pale(*options, '--socket', path, '--', PYTHON, '-c', ASK, path)
+        ok(r.booted and service.taken == 1 and path.is_socket(), p, f"{' '.join(options) or 'direct'}: it is reached, and stays", r)
+    service.close()
+    path.unlink()
+
+
+@needs('sockets')
 def case_unix_sockets_refused(p):
     link = p.outside / 'link.sock'
     path = p.outside / 'real.sock'
@@ -332,5 +346,5 @@ def case_landlock_cannot(p):
 
 
 main(case_sockets_arrive, case_nobody_listens, case_datagrams, case_refused, case_out_of_descriptors,
-     case_nothing_of_it_inside, case_names, case_unix_sockets_NW05, case_unix_sockets_refused, case_integration,
+     case_nothing_of_it_inside, case_names, case_unix_sockets_NW05, case_unix_sockets_in_the_workspace, case_unix_sockets_refused, case_integration,
      case_landlock_cannot)
