@@ -44,7 +44,8 @@ struct netbox {
 	pid_t child;
 	bool ended;
 	unsigned refusals, reached, batches;
-	struct refusal last; /* its strings are these */
+	void (*order)(struct netbox *box, const char *order); /* the child's, to us */
+	struct refusal last;                                  /* its strings are these */
 	char last_name[256], last_why[64], last_program[64];
 };
 
@@ -175,6 +176,10 @@ static inline void netbox_on_request(void *data, short revents)
 		box->ended = true;
 		return;
 	}
+	if (r.said[0] == '!') {
+		box->order(box, r.said + 1);
+		return;
+	}
 	if (r.said[0]) {
 		tap_ok(r.ok, "%s", r.said);
 		return;
@@ -284,17 +289,19 @@ static inline _Noreturn void netbox_inside(int channel, int feed, void (*inside)
 	close(feed);
 	inside(data);
 	kill(feeder, SIGKILL);
+	waitpid(feeder, NULL, 0);
 	_exit(0);
 }
 
-/* Starts INSIDE(data) in a network of its own. 0, or what broker_new() said. */
+/* Starts INSIDE(data) in a network of its own. 0, or what broker_new() said. BOX is empty but
+ * for `order`, which gets what netbox_say() says after a "!". */
 static inline int netbox_start(struct netbox *box, const struct plan_net *net,
 			       void (*inside)(void *), void *data, struct err *err)
 {
 	struct broker_ear ear = {.refused = netbox_refused, .reached = netbox_reached, .data = box};
 	int requests[2], feed[2], r;
 
-	*box = (struct netbox){0};
+	*box = (struct netbox){.order = box->order};
 	r = broker_new(net, &box->loop, netbox_more, box, &ear, &box->broker, err);
 	if (r < 0)
 		return r;

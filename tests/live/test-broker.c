@@ -201,7 +201,7 @@ static void live_inside(void *data)
 static void test_loopback(void)
 {
 	struct plan_net net = everything();
-	struct netbox box;
+	struct netbox box = {0};
 
 	run_box(&box, &net, live_inside);
 	tap_ok(box.batches > 3, "more sockets came when they were needed (%u batches)",
@@ -245,7 +245,7 @@ static void lie_inside(void *data)
 static void test_ports(void)
 {
 	struct plan_net net = everything();
-	struct netbox box;
+	struct netbox box = {0};
 	char port[8];
 
 	snprintf(port, sizeof(port), "%u", echo_port);
@@ -317,7 +317,7 @@ static void much_inside(void *data)
 static void test_limits(void)
 {
 	struct plan_net net = everything();
-	struct netbox box;
+	struct netbox box = {0};
 
 	net.connections = 4;
 	run_box(&box, &net, many_inside);
