@@ -207,8 +207,9 @@ static inline void netbox_on_feed(void *data, short revents)
 		loop_remove(&box->loop, box->feed);
 		return;
 	}
-	box->batches++;
 	broker_take(box->broker, fds, n);
+	if (box->batches++ == 0)
+		(void)send(box->feed, "t", 1, MSG_NOSIGNAL);
 }
 
 static inline int netbox_more(void *data)
@@ -278,6 +279,8 @@ static inline _Noreturn void netbox_inside(int channel, int feed, void (*inside)
 	}
 	netbox_channel = channel;
 	netbox_feed(feed, true);
+	if (recv(feed, &byte, 1, 0) != 1) /* nobody begins before the broker has */
+		netbox_die("feed");
 	feeder = fork();
 	if (feeder == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
