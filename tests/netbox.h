@@ -49,7 +49,8 @@ struct netbox {
 	char last_name[256], last_why[64], last_program[64];
 };
 
-static int netbox_channel = -1; /* inside */
+static int netbox_channel = -1;      /* inside */
+static int netbox_family = AF_INET6; /* of the sockets: AF_INET is a kernel without IPv6 */
 
 static inline void netbox_die(const char *what)
 {
@@ -108,7 +109,7 @@ static inline void netbox_feed(int feed, bool first)
 				  IPPROTO_ICMPV6);
 	}
 	for (int i = 0; i < NETBOX_BATCH; i++)
-		fds[n++] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		fds[n++] = socket(netbox_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	netbox_send(feed, "s", 1, fds, n);
 	if (!first)
 		usleep(20000); /* the copies here must not matter */

@@ -359,8 +359,30 @@ static void test_narrow(void)
 	strv_release(&net.hosts);
 }
 
+static void old_inside(void *data)
+{
+	struct endpoint four = v4("127.0.0.1", echo_port), six = v6("::1", echo_port);
+	struct endpoint far = v4("192.0.2.1", 80);
+
+	(void)data;
+	netbox_say(visit(AF_INET, &four) == 0, "with sockets of IPv4 alone it is reached");
+	netbox_say(visit(AF_INET, &far) == ENETUNREACH, "and what is refused is refused");
+	netbox_say(visit(AF_INET6, &six) != 0, "IPv6 leads nowhere");
+}
+
+static void test_without_v6(void)
+{
+	struct plan_net net = everything();
+	struct netbox box = {0};
+
+	netbox_family = AF_INET;
+	run_box(&box, &net, old_inside);
+	netbox_family = AF_INET6;
+}
+
 static void all(void)
 {
+	test_without_v6();
 	test_expose();
 	test_names();
 	test_narrow();
