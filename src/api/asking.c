@@ -255,7 +255,8 @@ static const char *command_name(const struct run *run)
 static void print_question(const struct asking *a, const struct question *q)
 {
 	_cleanup_(str_release) struct str out = {0};
-	int r = str_append(&out, "\npale: ");
+	/* Whatever colour the command has left, hidden text among them. */
+	int r = str_append(&out, "\033[0m\npale: ");
 
 	if (r == 0)
 		r = put_shown(&out, command_name(a->run));

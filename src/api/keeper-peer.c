@@ -62,7 +62,13 @@ int whereabouts_own(struct whereabouts *ret)
 {
 	_cleanup_(fd_closep) int proc = fd_open("/proc/self", O_PATH | O_DIRECTORY);
 
-	return proc < 0 ? -errno : look(proc, ret);
+	if (proc < 0)
+		return -errno;
+	/* For good: as long as somebody has one open the kernel need not make what stands for
+	 * it anew for every look at a peer's. */
+	for (size_t i = 0; i < KEEPER_NAMESPACES; i++)
+		(void)openat(proc, namespaces[i], O_RDONLY | O_CLOEXEC);
+	return look(proc, ret);
 }
 
 /* Of who connected, also when that is another process by now. Before 6.5 a number is all that

@@ -26,10 +26,11 @@
 
 enum {
 	PAGE = 4096,
-	PIECE = 256 * 1024,  /* what is asked for at a time */
-	PRESENT = 64 * 1024, /* of the first one: what a run needs as a rule */
-	SMALL_MAX = 1024,    /* classes in steps of 16 up to here, */
-	CLASS_MAX = 65536,   /* doubling up to here; the rest has mappings of its own */
+	PIECE = 256 * 1024,        /* what is asked for at a time */
+	PRESENT = 64 * 1024,       /* of the first one: what a run needs as a rule, */
+	PRESENT_SMALL = 12 * 1024, /* and who only asks somebody else */
+	SMALL_MAX = 1024,          /* classes in steps of 16 up to here, */
+	CLASS_MAX = 65536,         /* doubling up to here; the rest has mappings of its own */
 	CLASSES = SMALL_MAX / 16 + 6,
 };
 
@@ -58,6 +59,7 @@ struct piece {
 };
 
 static struct {
+	bool is_small;
 	uint64_t secret;
 	char *at, *end;
 	struct piece *pieces;
@@ -112,7 +114,7 @@ static bool begin(void)
 	memcpy(&heap.secret, random + 8, sizeof(heap.secret));
 	heap.secret |= 1;
 	/* Since 5.14; without it they come one by one. */
-	(void)madvise(heap.pieces, PRESENT, POPULATE_WRITE);
+	(void)madvise(heap.pieces, heap.is_small ? PRESENT_SMALL : PRESENT, POPULATE_WRITE);
 	return true;
 }
 
@@ -243,6 +245,11 @@ void *realloc(void *memory, size_t size)
 	return given;
 }
 
+void lean_small_heap(void)
+{
+	heap.is_small = true;
+}
+
 void lean_forget_heap(void)
 {
 	while (heap.pieces) {
@@ -263,6 +270,10 @@ void lean_trim_heap(void)
 		(void)madvise((void *)begin, (uintptr_t)heap.end - begin, MADV_DONTNEED);
 }
 #else
+void lean_small_heap(void)
+{
+}
+
 void lean_forget_heap(void)
 {
 }

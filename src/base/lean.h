@@ -13,6 +13,8 @@ enum { LEAN_AFTER_MS = 500 }; /* without anything to do, as a rule */
 /* As poll(2), after letting go of the pages of the program itself, which the kernel brings
  * back as they are needed, and of stack below. */
 int lean_poll(struct pollfd *fds, nfds_t n, int timeout_ms);
+/* Before anything is allocated: little will be. Only in `pale`, as the next. */
+void lean_small_heap(void);
 /* Everything that was ever allocated is gone, but for large blocks. Only in `pale`, whose heap
  * this is; else nothing happens. */
 void lean_forget_heap(void);

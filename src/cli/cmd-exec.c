@@ -10,6 +10,7 @@
 #include "api/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/lean.h"
 #include "base/size.h"
 #include "cli/common.h"
 #include "config/keys.h"
@@ -188,8 +189,10 @@ int cmd_exec(enum verb_id id, int argc, char **argv)
 	struct session_answer answer = {0}; /* not released: the process ends */
 	struct opt_args operands;
 	struct err err = {0};
-	int r = verb_parse(id, argc, argv, set_option, &args, &operands, &err);
+	int r;
 
+	lean_small_heap();
+	r = verb_parse(id, argc, argv, set_option, &args, &operands, &err);
 	if (r > 0)
 		return 0;
 	if (r < 0) {

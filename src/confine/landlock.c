@@ -166,6 +166,27 @@ static bool lies_somewhere(int fd)
 	       !(S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3));
 }
 
+int landlock_copy(const struct landlock *landlock, struct landlock *ret, struct err *err)
+{
+	struct landlock own;
+	int r;
+
+	if (landlock->handled && !landlock->kept)
+		BUG("a set whose rules were not kept");
+	r = landlock_init(&own, landlock->about, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; landlock->handled && i < landlock->kept->len; i++) {
+		r = add_rule(&own, landlock->kept->rules[i].fd, landlock->kept->rules[i].rights);
+		if (r < 0) {
+			landlock_release(&own);
+			return err_sys(err, r, "add a Landlock rule");
+		}
+	}
+	*ret = own;
+	return 0;
+}
+
 int landlock_enter_anew(const struct landlock *landlock, struct err *err)
 {
 	struct landlock own;
@@ -176,14 +197,7 @@ int landlock_enter_anew(const struct landlock *landlock, struct err *err)
 		r = sys_landlock_restrict_self(landlock->ruleset, 0);
 		return r < 0 ? err_sys(err, r, "enter the Landlock domain") : 0;
 	}
-	if (!landlock->kept)
-		BUG("a set whose rules were not kept");
-	r = landlock_init(&own, landlock->about, err);
-	for (size_t i = 0; i < landlock->kept->len && r == 0; i++) {
-		r = add_rule(&own, landlock->kept->rules[i].fd, landlock->kept->rules[i].rights);
-		if (r < 0)
-			err_sys(err, r, "add a Landlock rule");
-	}
+	r = landlock_copy(landlock, &own, err);
 	return r < 0 ? r : landlock_enter(&own, err);
 }
 

@@ -60,6 +60,8 @@ int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, stru
 int landlock_enter(const struct landlock *landlock, struct err *err);
 /* The same for one of many: what is opened for its descriptors is opened for nobody else. */
 int landlock_enter_anew(const struct landlock *landlock, struct err *err);
+/* A set of its own with the rules that were kept, to be entered by landlock_enter(). */
+int landlock_copy(const struct landlock *landlock, struct landlock *ret, struct err *err);
 /* Enter another one, about signals alone: from then on those of this process, kill(-1)
  * too, reach what it starts and nobody else, even its parent. Needs the same. */
 int landlock_enclose(struct err *err);

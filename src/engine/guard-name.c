@@ -14,11 +14,42 @@
 enum {
 	LOOKS = 100, /* at a name that should leave */
 	NAP_NS = 1000000,
+	SETTLED_S = 3, /* more than between two ticks of any file system's clock */
 };
 
 bool name_look(int dir, const char *name, struct stat *ret)
 {
 	return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool is_at(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool name_has_changed(int dir, const char *name, const struct timespec *since)
+{
+	struct stat st;
+
+	return name_look(dir, name, &st) && !is_at(&st.st_ctim, since);
+}
+
+/* Whatever comes or goes changes a folder's own time, which nobody can set. But where that
+ * was just before the look, something may have come after it, at the same tick. */
+bool glance_finds_same(struct glance *glance, int dir)
+{
+	struct timespec now;
+	struct stat st;
+	bool same;
+
+	if (fstat(dir, &st) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0) {
+		glance->settled = false;
+		return false;
+	}
+	same = glance->settled && is_at(&st.st_ctim, &glance->changed);
+	glance->changed = st.st_ctim;
+	glance->settled = now.tv_sec - st.st_ctim.tv_sec > SETTLED_S;
+	return same;
 }
 
 bool name_is(const struct file_id *a, const struct file_id *b)

@@ -12,6 +12,15 @@
 #include "base/path.h"
 
 bool name_look(int dir, const char *name, struct stat *ret);
+bool name_has_changed(int dir, const char *name, const struct timespec *since);
+
+/* What is known of a folder since it was looked at last. */
+struct glance {
+	struct timespec changed;
+	bool settled; /* that was long before the look */
+};
+/* False: names may have come or gone since the last call. */
+bool glance_finds_same(struct glance *glance, int dir);
 bool name_is(const struct file_id *a, const struct file_id *b);
 
 /* The file ID under NAME, open, or -1 where it is another one by now. While it is

@@ -363,12 +363,8 @@ static bool take_trips(struct guard *g)
 
 static bool was_touched(const struct guard *g, const struct guard_item *item)
 {
-	struct stat st;
-
 	return is_mounted_over(item->what) &&
-	       name_look(g->dirs[item->dir].fd, item->what->name, &st) &&
-	       (st.st_ctim.tv_sec != item->changed.tv_sec ||
-		st.st_ctim.tv_nsec != item->changed.tv_nsec);
+	       name_has_changed(g->dirs[item->dir].fd, item->what->name, &item->changed);
 }
 
 /* Something happened, but to whom? The same file under the same name may have lost
@@ -542,16 +538,18 @@ void guard_rest(struct guard *g)
 
 int guard_renew(struct guard *g, struct err *err)
 {
-	struct stat st;
-
 	if (g->loop && g->rests)
 		catch_up(g);
+	for (size_t i = 0; i < g->dirs_len && g->rests; i++)
+		g->dirs[i].is_same = glance_finds_same(&g->dirs[i].glance, g->dirs[i].fd);
 	for (size_t i = 0; i < g->items_len && g->rests; i++) {
 		const struct guarded *what = g->items[i].what;
+		struct guard_dir *dir = &g->dirs[g->items[i].dir];
 
-		if (what->link || g->items[i].id.ino ||
-		    !name_look(g->dirs[g->items[i].dir].fd, what->name, &st))
+		if (what->link || g->items[i].id.ino || dir->is_same ||
+		    !name_look(dir->fd, what->name, &(struct stat){0}))
 			continue;
+		dir->glance.settled = false;
 		err_set(err, ERR_POLICY, -ESTALE, "%s/%s was made since this sandbox stands",
 			what->dir, what->name);
 		return err_hint(

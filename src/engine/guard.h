@@ -25,6 +25,7 @@
 
 #include "base/path.h"
 #include "base/loop.h"
+#include "engine/guard-name.h"
 #include "engine/quarantine.h"
 #include "engine/rebind.h"
 #include "engine/tripwire.h"
@@ -50,6 +51,8 @@ struct guard_dir {
 	int coming, going;   /* tripwires; -1: none */
 	unsigned came, went; /* names, while there was a tripwire */
 	bool went_first;
+	struct glance glance;
+	bool is_same; /* as when it was looked at last */
 };
 
 struct guard_item {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "engine/streams.h"
 #include "result/result.h"
 #include "warden/errand.h"
 #include "warden/protocol.h"
@@ -41,6 +42,17 @@ static void on_limit(void *data, bool at_once)
 	living_end(l);
 }
 
+int living_check(const struct errand *e, struct err *err)
+{
+	unsigned taken = e->pty ? e->pty->mask : 0;
+	int r = 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		if (!(taken & 1u << i))
+			r = streams_check(i, e->fds[i], err);
+	return r < 0 || e->notes < 0 ? r : streams_check(3, e->notes, err);
+}
+
 struct living *living_new(const struct errand *errand, const struct watcher *watcher, void *own,
 			  struct loop *loop)
 {
@@ -48,7 +60,7 @@ struct living *living_new(const struct errand *errand, const struct watcher *wat
 
 	if (!l)
 		return NULL;
-	l->id = errand->id;
+	l->id = l->inside = errand->id;
 	l->own = own;
 	l->loop = loop;
 	l->watched = watcher;
@@ -83,7 +95,7 @@ void living_end(struct living *l)
 {
 	if (l->over)
 		return;
-	l->signal_kin(l->data, l->id, l->asked_to_end ? SIGKILL : SIGTERM);
+	l->signal_kin(l->data, l->inside, l->asked_to_end ? SIGKILL : SIGTERM);
 	if (!l->unheard)
 		l->deadline.at_ns = clock_mono_ns() +
 				    (l->asked_to_end ? SILENCE_MS : GRACE_MS) * MS;
@@ -135,6 +147,8 @@ void living_rest(struct living *l)
 
 struct living *living_free(struct living *l)
 {
+	if (!l)
+		return NULL;
 	living_rest(l);
 	limiter_close(&l->limiter);
 	events_release(&l->events);

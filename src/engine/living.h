@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "result/event.h"
 
+struct err;
 struct errand;
 struct result;
 struct warden_report;
@@ -24,8 +25,9 @@ struct warden_report;
 struct living {
 	struct living *next;
 	uint32_t id;
-	void *own;  /* the user's */
-	void *data; /* for `signal_kin` */
+	uint32_t inside; /* what the warden calls it: the same, or as the spare that it became */
+	void *own;       /* the user's */
+	void *data;      /* for `signal_kin` */
 	struct loop *loop;
 	void (*signal_kin)(void *data, uint32_t id, int sig);
 	struct watcher watcher;
@@ -44,6 +46,8 @@ struct living {
 	struct events events;       /* while it lived */
 };
 
+/* Can ERRAND have its descriptors? */
+int living_check(const struct errand *errand, struct err *err);
 /* The loop has its timer from here on. */
 struct living *living_new(const struct errand *errand, const struct watcher *watcher, void *own,
 			  struct loop *loop);
@@ -57,4 +61,4 @@ bool living_is_silent(const struct living *l); /* can nobody call any more? */
 void living_judge(struct living *l, const struct warden_report *report, struct result *ret);
 /* No limit is watched any more. */
 void living_rest(struct living *l);
-struct living *living_free(struct living *l); /* its listener, too, which is not watched */
+struct living *living_free(struct living *l); /* its listener, too, which is not watched; NULL ok */

@@ -21,6 +21,7 @@
 #include "engine/outbox.h"
 #include "engine/outlet.h"
 #include "engine/parked.h"
+#include "engine/reserve.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
@@ -38,6 +39,7 @@ struct stand {
 	size_t living; /* that are not over */
 	struct outbox outbox;
 	struct parked parked;
+	struct reserve reserve;
 	struct loop_timer hangup; /* those inside had their time */
 	struct counters counters;
 	struct outlet outlet;
@@ -86,7 +88,7 @@ static void signal_kin(void *data, uint32_t id, int sig)
 static struct living *find(const struct stand *s, uint32_t id)
 {
 	for (struct living *l = s->first; l; l = l->next)
-		if (l->id == id && !l->over)
+		if ((l->id == id || l->inside == id) && !l->over)
 			return l;
 	return NULL;
 }
@@ -156,6 +158,11 @@ static void release_watched(struct stand *s, struct living *l)
 		watcher.done(watcher.data);
 }
 
+static int send_for_spare(void *data, const struct warden_order *order, const int *sock)
+{
+	return send_parts(data, &(struct iovec){(void *)order, sizeof(*order)}, 1, sock, 1);
+}
+
 /* REPORT: EXITED or FAILED. */
 static void tell_end(struct stand *s, struct living *l, const struct warden_report *report)
 {
@@ -177,6 +184,7 @@ static void tell_end(struct stand *s, struct living *l, const struct warden_repo
 	s->ear.ended(s->ear.data, own, &result, failed ? &report->err : NULL);
 	if (failed || living_is_silent(l))
 		release_watched(s, l);
+	reserve_fill(&s->reserve, send_for_spare, s);
 }
 
 /* -- Reports -------------------------------------------------------------- */
@@ -193,8 +201,8 @@ static void on_listener(void *data, short revents)
 	stop_listening(s, l);
 	if (revents & POLLIN) {
 		if (!l->over)
-			signal_kin(s, l->id, SIGKILL); /* its calls would wait for ever */
-		l->listener = fd_close(l->listener);   /* now they fail */
+			signal_kin(s, l->inside, SIGKILL); /* its calls would wait for ever */
+		l->listener = fd_close(l->listener);       /* now they fail */
 	}
 	if (l->over)
 		release_watched(s, l);
@@ -206,7 +214,7 @@ static void take_listener(struct stand *s, struct living *l, int listener)
 	if (listener < 0 || !l->watched || l->listener >= 0 ||
 	    loop_add(s->loop, listener, POLLIN, on_listener, l) < 0) {
 		fd_close(listener);
-		signal_kin(s, l->id, SIGKILL);
+		signal_kin(s, l->inside, SIGKILL);
 		return;
 	}
 	l->listener = listener;
@@ -220,6 +228,8 @@ static void take_report(struct stand *s, const struct warden_report *report, int
 
 	if (report->kind == WARDEN_QUIET && s->living == 0)
 		guard_rest(&s->sandbox.guard);
+	if (reserve_take(&s->reserve, report, fd, sender, s->sandbox.warden))
+		return;
 	if (!l) {
 		fd_close(fd);
 		return;
@@ -443,6 +453,7 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 	sandbox_init(&s->sandbox, plan, true);
 	counters_init(&s->counters, &s->sandbox.limiter.cgroup);
 	parked_init(&s->parked, loop);
+	reserve_init(&s->reserve, plan, loop, &s->parked);
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	r = outlet_open(&s->outlet, plan, gateway, loop, send_for_sockets, s, err);
 	if (r == 0)
@@ -459,6 +470,7 @@ int stand_open(const struct plan *plan, struct loop *loop, const struct stand_ea
 	outlet_close(&s->outlet);
 	sandbox_settle(&s->sandbox);
 	r = sandbox_explain(&s->sandbox, r > 0 ? 0 : r, err);
+	reserve_release(&s->reserve);
 	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	events_release(&s->fresh);
@@ -503,6 +515,7 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 	events_release(&s->fresh);
 	outbox_release(&s->outbox);
 	counters_release(&s->counters);
+	reserve_release(&s->reserve);
 	parked_release(&s->parked);
 	sandbox_release(&s->sandbox);
 	free(s);
@@ -513,22 +526,14 @@ struct stand *stand_close(struct stand *s, void (*forget_own)(void *own), struct
 
 static int check_errand(const struct stand *s, const struct errand *e, struct err *err)
 {
-	unsigned taken = e->pty ? e->pty->mask : 0;
-	int r = 0;
-
 	if (s->gone)
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the sandbox has ended");
-	if (e->id == 0 || find(s, e->id))
+	if (e->id == 0 || e->id & WARDEN_SPARE_ID || find(s, e->id))
 		return err_set(err, ERR_SYSTEM, -EEXIST, "a command with this id is there");
 	if (s->living == ERRANDS_MAX)
 		return err_set(err, ERR_SYSTEM, -EAGAIN, "%d commands run in this sandbox already",
 			       ERRANDS_MAX);
-	for (int i = 0; i < 3 && r == 0; i++)
-		if (!(taken & 1u << i))
-			r = streams_check(i, e->fds[i], err);
-	if (r == 0 && e->notes >= 0)
-		r = streams_check(3, e->notes, err);
-	return r;
+	return living_check(e, err);
 }
 
 int stand_start(struct stand *s, const struct errand *errand, const struct watcher *watcher,
@@ -537,7 +542,9 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	struct errand_packet packet;
 	struct iovec parts[2];
 	struct living *l;
+	struct given spare = {0};
 	int r = check_errand(s, errand, err);
+	size_t n;
 
 	if (r == 0)
 		r = errand_pack(errand, &packet, err);
@@ -545,15 +552,15 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 		return r;
 	hand_out_events(s);
 	l = living_new(errand, watcher, own, s->loop);
-	parts[0] = (struct iovec){&packet.order, sizeof(packet.order)};
-	parts[1] = (struct iovec){packet.words, packet.order.size};
+	n = errand_packet_parts(&packet, parts);
 	r = !l ? err_oom(err) : s->living == 0 ? guard_renew(&s->sandbox.guard, err) : 0;
-	if (r == 0 && send_parts(s, parts, packet.words ? 2 : 1, packet.fds, packet.fds_len) < 0)
+	if (r == 0)
+		spare = reserve_give(&s->reserve, errand, parts, n, packet.fds, packet.fds_len);
+	if (r == 0 && !spare.id && send_parts(s, parts, n, packet.fds, packet.fds_len) < 0)
 		r = err_sys(err, -EPIPE, "pass the command to the sandbox");
 	errand_packet_release(&packet);
 	if (r < 0) {
-		if (l)
-			living_free(l);
+		living_free(l);
 		return r;
 	}
 	l->data = s;
@@ -562,13 +569,21 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	l->next = s->first;
 	s->first = l;
 	s->living++;
+	if (spare.id) {
+		l->inside = spare.id;
+		if (spare.listener >= 0)
+			take_listener(s, l, spare.listener);
+		living_started(l, spare.pid);
+	}
 	return 0;
 }
 
 void stand_signal(struct stand *s, uint32_t id, int sig)
 {
-	if (find(s, id))
-		send_order(s, WARDEN_SIGNAL, id, sig);
+	const struct living *l = find(s, id);
+
+	if (l)
+		send_order(s, WARDEN_SIGNAL, l->inside, sig);
 }
 
 void stand_end(struct stand *s, uint32_t id)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -71,8 +72,7 @@ static void put_fds(const struct errand *e, struct errand_packet *p)
 		p->fds[p->fds_len++] = e->notes;
 }
 
-/* A tool starts nothing. */
-static bool errand_is_held(const struct errand *e)
+bool errand_is_held(const struct errand *e)
 {
 	return !e->is_tool && (e->timeout_ms != UINT64_MAX || e->cpu_ms != UINT64_MAX ||
 			       e->memory != UINT64_MAX || e->pids != UINT64_MAX);
@@ -110,6 +110,13 @@ int errand_pack(const struct errand *e, struct errand_packet *ret, struct err *e
 	put_fds(e, &p);
 	*ret = p;
 	return 0;
+}
+
+size_t errand_packet_parts(struct errand_packet *p, struct iovec parts[2])
+{
+	parts[0] = (struct iovec){&p->order, sizeof(p->order)};
+	parts[1] = (struct iovec){p->words, p->order.size};
+	return p->words ? 2 : 1;
 }
 
 void errand_packet_release(struct errand_packet *p)

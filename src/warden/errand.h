@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "warden/protocol.h"
 #include "warden/pty.h"
@@ -61,8 +62,12 @@ struct errand_packet {
 	int file; /* owned: the words, apart; -1 */
 };
 
+/* Is it to be looked after because it has limits? A tool starts nothing. */
+bool errand_is_held(const struct errand *errand);
 /* -E2BIG: too long to be sent, or for the kernel to execute. */
 int errand_pack(const struct errand *errand, struct errand_packet *ret, struct err *err);
+/* What is to be sent, as 1 or 2 parts. */
+size_t errand_packet_parts(struct errand_packet *packet, struct iovec parts[2]);
 void errand_packet_release(struct errand_packet *packet);
 
 /* The words of ORDER at TEXT, SIZE bytes, as pointers in POINTERS, which has room for

@@ -26,13 +26,16 @@
 #include "warden/parcel.h"
 #include "warden/protocol.h"
 #include "warden/sockets.h"
+#include "warden/spare.h"
 #include "warden/warden.h"
 
 enum {
 	REAP_MAX = 1000,
-	ORDERS_MAX = 16,   /* in one turn */
-	LOOK_MS = 2,       /* between two looks for kin that is to end */
-	KIN_END_MS = 2000, /* what is left then belongs to the sandbox */
+	ORDERS_MAX = 16,             /* in one turn */
+	LOOK_MS = 2,                 /* between two looks for kin that is to end */
+	PAUSE_NS = 150000,           /* without work, and there is time for a spare */
+	KIN_END_MS = 2000,           /* what is left then belongs to the sandbox */
+	TABLE_MAX = ERRANDS_MAX + 8, /* with spares, of which some may just be ending */
 };
 
 struct running {
@@ -42,12 +45,13 @@ struct running {
 	int pipe;          /* the holder's; -1 */
 	bool ending;       /* its kin is to end with it */
 	bool over;         /* it has: `word` says how */
+	bool was_spare;    /* and may be one yet: nobody inside */
 	int signal;        /* what its kin gets; 0: nothing more */
 	uint64_t until_ns; /* its kin is looked for */
 	struct holder_word word;
 };
 
-static struct running table[ERRANDS_MAX];
+static struct running table[TABLE_MAX];
 static size_t table_len; /* no living one from here on */
 
 static bool quiet = true; /* and told so */
@@ -73,7 +77,7 @@ static struct running *find_free(void)
 	for (size_t i = 0; i < table_len; i++)
 		if (!table[i].id)
 			return &table[i];
-	return table_len < ERRANDS_MAX ? &table[table_len++] : NULL;
+	return table_len < TABLE_MAX ? &table[table_len++] : NULL;
 }
 
 static void let_go(struct running *e)
@@ -94,6 +98,7 @@ static void report_end(const struct warden *w, struct running *e)
 				       .memory = e->word.memory,
 				       .written = e->word.written};
 
+	quiet = false; /* a spare may have been an errand, who knows since when */
 	let_go(e);
 	if (warden_send_report(w->job->channel, &report) < 0)
 		warden_orphaned(w);
@@ -113,11 +118,41 @@ static void note_end(struct running *e, int status, const struct rusage *usage)
 	e->pipe = fd_close(e->pipe);
 }
 
+static void take_end(const struct warden *w, pid_t pid, int status, const struct rusage *usage)
+{
+	struct running *e = find_child(pid);
+
+	if (!e)
+		return; /* what an errand left behind */
+	note_end(e, status, usage);
+	if (!e->ending) {
+		report_end(w, e);
+		return;
+	}
+	e->signal = SIGKILL;
+	e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
+}
+
+/* Spares that have become no program. One that was stopped, but not by order, would make its
+ * errand wait. */
+static void reap_spares(const struct warden *w)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	while ((pid = wait4(-1, &status, WNOHANG | WUNTRACED | __WCLONE, &usage)) > 0)
+		if (!WIFSTOPPED(status))
+			take_end(w, pid, status, &usage);
+		else if (!w->hushed)
+			(void)kill(pid, SIGKILL);
+}
+
 /* True when more may be there: in a flood orders are looked at, too. */
 static bool reap(const struct warden *w)
 {
+	reap_spares(w);
 	for (int i = 0; i < REAP_MAX; i++) {
-		struct running *e;
 		struct rusage usage;
 		int status;
 		pid_t pid = wait4(-1, &status, WNOHANG, &usage);
@@ -126,16 +161,7 @@ static bool reap(const struct warden *w)
 			continue;
 		if (pid <= 0)
 			return false;
-		e = find_child(pid);
-		if (!e)
-			continue; /* what an errand left behind */
-		note_end(e, status, &usage);
-		if (!e->ending) {
-			report_end(w, e);
-			continue;
-		}
-		e->signal = SIGKILL;
-		e->until_ns = clock_mono_ns() + KIN_END_MS * 1000000ull;
+		take_end(w, pid, status, &usage);
 	}
 	return true;
 }
@@ -162,12 +188,21 @@ static bool end_kin(const struct warden *w)
 	return more;
 }
 
-/* Without children nobody else is inside: all that is orphaned comes to us. */
+static bool has_errands(void)
+{
+	for (size_t i = 0; i < table_len; i++)
+		if (table[i].id && !table[i].was_spare)
+			return true;
+	return false;
+}
+
+/* Without children nobody else is inside: all that is orphaned comes to us. A spare is not
+ * waited for here until it is a program. */
 static void tell_quiet(const struct warden *w)
 {
 	struct warden_report report = {.kind = WARDEN_QUIET};
 
-	if (quiet || table_len > 0 ||
+	if (quiet || has_errands() ||
 	    waitid(P_ALL, 0, &(siginfo_t){0}, WNOHANG | WEXITED | WNOWAIT) == 0 || errno != ECHILD)
 		return;
 	quiet = true;
@@ -177,32 +212,15 @@ static void tell_quiet(const struct warden *w)
 
 /* -- How it begins -------------------------------------------------------- */
 
-/* Which descriptor is what, as errand_pack() has it. */
-static void sort_fds(const struct parcel *p, struct launch *command)
-{
-	size_t next = p->order.order.value & ERRAND_APART ? 1 : 0;
-
-	for (int i = 0; i < 3; i++)
-		command->fds[i] = p->order.pty.mask & 1u << i ? -1 : p->fds[next++];
-	command->notes = p->order.order.value & ERRAND_NOTES ? p->fds[next] : -1;
-}
-
 static int start(const struct warden *w, struct parcel *p, struct running *e, struct err *err)
 {
 	struct parcel_words words = {0};
-	struct launch command = {.is_errand = true,
-				 .id = p->order.order.id,
-				 .terminal = -1,
-				 .umask = p->order.umask & 0777,
-				 .is_tool = p->order.order.value & ERRAND_TOOL};
+	struct launch command;
 	int r = parcel_open(p, &words, err);
 
 	if (r < 0)
 		return r;
-	command.argv = words.at.argv;
-	command.env = words.at.env;
-	command.cwd = words.at.cwd;
-	sort_fds(p, &command);
+	command = launch_of(p, &words);
 	e->pipe = -1;
 	if (command.is_tool && !w->job->tool) {
 		r = err_set(err, ERR_SYSTEM, -ENOTSUP, "this sandbox has no tools");
@@ -245,6 +263,38 @@ static void take_errand(const struct warden *w, struct parcel *p)
 		warden_orphaned(w);
 }
 
+/* Made when nothing else is to be done: whoever waits for the last errand is to go first. */
+static struct {
+	uint32_t id;
+	int sock; /* -1: none is wanted */
+} wanted = {.sock = -1};
+
+static void want_spare(const struct warden *w, struct parcel *p)
+{
+	fd_close(wanted.sock);
+	wanted.id = p->order.order.id;
+	wanted.sock = p->fds_len > 0 && spare_is_worth(w->job) ? p->fds[--p->fds_len] : -1;
+	while (p->fds_len > 0)
+		fd_close(p->fds[--p->fds_len]);
+}
+
+/* Without one errands start as ever. */
+static void make_spare(const struct warden *w)
+{
+	struct running *e = find_free();
+	pid_t pid = e ? spare_start(w->job, wanted.id, wanted.sock) : 0;
+
+	if (pid > 0)
+		*e = (struct running){.id = wanted.id,
+				      .leader = pid,
+				      .child = pid,
+				      .pipe = -1,
+				      .was_spare = true};
+	else if (e)
+		let_go(e);
+	wanted.sock = fd_close(wanted.sock);
+}
+
 /* -- Orders --------------------------------------------------------------- */
 
 static void obey(struct warden *w, const struct warden_order *order)
@@ -254,8 +304,11 @@ static void obey(struct warden *w, const struct warden_order *order)
 
 	if (order->value < 0 || order->value >= NSIG)
 		return;
-	if (order->kind == WARDEN_SIGNAL_ALL)
+	if (order->kind == WARDEN_SIGNAL_ALL) {
+		if (order->value == SIGSTOP || order->value == SIGCONT)
+			w->hushed = order->value == SIGSTOP;
 		warden_signal_all(w, order->value);
+	}
 	if (order->kind == WARDEN_MORE_SOCKETS && sockets_send_more(w->job->channel) < 0)
 		warden_orphaned(w);
 	if (!e)
@@ -293,6 +346,8 @@ static void take_orders(struct warden *w)
 			warden_orphaned(w);
 		if (parcel.order.order.kind == WARDEN_ERRAND)
 			take_errand(w, &parcel);
+		else if (parcel.order.order.kind == WARDEN_SPARE)
+			want_spare(w, &parcel);
 		else
 			obey(w, &parcel.order.order);
 	}
@@ -333,10 +388,18 @@ static void settle_down(struct warden *w)
 }
 
 /* For ever: then with as little memory as can be. */
-static int await(struct pollfd fds[2], int ms)
+static int await(const struct warden *w, struct pollfd fds[2], int ms)
 {
-	int n = poll(fds, 2, ms < 0 ? LEAN_AFTER_MS : ms);
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	int n;
 
+	if (wanted.sock >= 0 && ms < 0) {
+		n = ppoll(fds, 2, &pause, NULL);
+		if (n == 0)
+			make_spare(w);
+		return n;
+	}
+	n = poll(fds, 2, ms < 0 ? LEAN_AFTER_MS : ms);
 	return n == 0 && ms < 0 ? lean_poll(fds, 2, -1) : n;
 }
 
@@ -357,7 +420,7 @@ _Noreturn void errands_serve(struct warden *w, int children)
 	for (;;) {
 		struct signalfd_siginfo info;
 
-		if (await(fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
+		if (await(w, fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
 			warden_end(w, -1);
 		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
 			;

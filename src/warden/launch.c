@@ -20,6 +20,7 @@
 #include "plan/plan.h"
 #include "result/result.h"
 #include "warden/exec.h"
+#include "warden/parcel.h"
 #include "warden/protocol.h"
 #include "warden/step.h"
 #include "warden/warden.h"
@@ -77,7 +78,7 @@ static int set_scene(const struct launch *c, int *channel, struct err *err)
 }
 
 /* Nobody but the supervisor may hold the listener. Where none is to be had the boundary is
- * the same, and nobody looks. */
+ * the same, and nobody looks; but for a broker, who has to be told. */
 static int enter_observed(const struct op *observed, uint32_t id, int channel, struct err *err)
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
@@ -85,7 +86,8 @@ static int enter_observed(const struct op *observed, uint32_t id, int channel, s
 	int fd = confine_seccomp_observed(variant, step_audience(observed));
 	int r;
 
-	if (fd < 0 && fd != -EBUSY && fd != -EINVAL)
+	/* A broker that is told of nothing opens nothing. */
+	if (fd < 0 && ((fd != -EBUSY && fd != -EINVAL) || observed->flags & OP_BROKERED))
 		return err_sys(err, fd, "install the observed seccomp filter");
 	if (fd < 0) {
 		r = confine_seccomp(variant, err);
@@ -94,6 +96,7 @@ static int enter_observed(const struct op *observed, uint32_t id, int channel, s
 		r = warden_send_report(channel, &starting);
 	} else {
 		r = warden_send_fds(channel, WARDEN_LISTENER, id, &fd, 1);
+		fd_close(fd);
 	}
 	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
 }
@@ -130,10 +133,63 @@ static int set_limits(struct err *err)
 	return 0;
 }
 
+static int unblock_signals(struct err *err)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	return sigprocmask(SIG_SETMASK, &none, NULL) < 0 ? err_sys(err, -errno, "unblock signals")
+							 : 0;
+}
+
+int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err)
+{
+	int r = set_limits(err);
+
+	if (r == 0)
+		r = start_session(-1, err);
+	if (r == 0)
+		r = unblock_signals(err);
+	return r < 0 ? r : enter_observed(job->observed, id, job->channel, err);
+}
+
+int launch_prepare_rest(const struct warden_job *job, const struct launch *command, struct err *err)
+{
+	int channel = job->channel, r = set_scene(command, &channel, err);
+
+	if (r == 0 && job->landlock)
+		r = landlock_enter(job->landlock, err);
+	return r;
+}
+
+/* Which descriptor is what, as errand_pack() has it. */
+static void sort_fds(const struct parcel *p, struct launch *command)
+{
+	size_t next = p->order.order.value & ERRAND_APART ? 1 : 0;
+
+	for (int i = 0; i < 3; i++)
+		command->fds[i] = p->order.pty.mask & 1u << i ? -1 : p->fds[next++];
+	command->notes = p->order.order.value & ERRAND_NOTES ? p->fds[next] : -1;
+}
+
+struct launch launch_of(const struct parcel *p, const struct parcel_words *words)
+{
+	struct launch command = {.is_errand = true,
+				 .id = p->order.order.id,
+				 .terminal = -1,
+				 .umask = p->order.umask & 0777,
+				 .is_tool = p->order.order.value & ERRAND_TOOL,
+				 .argv = words->at.argv,
+				 .env = words->at.env,
+				 .cwd = words->at.cwd};
+
+	sort_fds(p, &command);
+	return command;
+}
+
 /* What only the command's process does to itself. */
 static int prepare_child(const struct warden_job *job, const struct launch *c, struct err *err)
 {
-	sigset_t none;
 	int channel = job->channel, r = c->is_errand ? set_limits(err) : 0;
 
 	if (r == 0 && c->is_errand)
@@ -150,10 +206,8 @@ static int prepare_child(const struct warden_job *job, const struct launch *c, s
 		if (r < 0)
 			return r;
 	}
-	sigemptyset(&none);
-	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
-		return err_sys(err, -errno, "unblock signals");
-	return report_start(job, c, channel, err);
+	r = unblock_signals(err);
+	return r < 0 ? r : report_start(job, c, channel, err);
 }
 
 /* Runs on a stack of its own in the warden's memory, while the warden waits. */

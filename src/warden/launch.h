@@ -13,6 +13,8 @@
 #include "warden/pty.h"
 
 struct err;
+struct parcel;
+struct parcel_words;
 struct warden_job;
 
 struct launch {
@@ -31,5 +33,13 @@ struct launch {
 
 /* Errands have the limits that we have now, whatever becomes of ours. */
 int launch_keep_limits(struct err *err);
+/* That of an errand, which came as PARCEL and is good as long as that and WORDS are. */
+struct launch launch_of(const struct parcel *parcel, const struct parcel_words *words);
+/* For a process that is to become an errand: what can be done before it is known which, and
+ * that it is ready, as ID; then the rest, but for its program. Limits come first: the filters
+ * of others let nobody change them. */
+int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err);
+int launch_prepare_rest(const struct warden_job *job, const struct launch *command,
+			struct err *err);
 /* Its pid; or -errno, and err says why nothing was executed. */
 pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err);

@@ -105,7 +105,7 @@ int parcel_receive(int channel, struct parcel *p)
 	}
 	p->text_len = (size_t)n > sizeof(p->order) ? (size_t)n - sizeof(p->order) : 0;
 	if ((size_t)n == sizeof(p->order.order) && p->order.order.kind != WARDEN_ERRAND) {
-		while (p->fds_len > 0)
+		while (p->fds_len > 0 && p->order.order.kind != WARDEN_SPARE)
 			fd_close(p->fds[--p->fds_len]);
 		return 0;
 	}

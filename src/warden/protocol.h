@@ -14,7 +14,8 @@
  *
  * A standing warden reports STARTING without an id when it takes errands (errand.h). From
  * then on each report is about the errand whose id it bears: its own process says STARTING
- * or LISTENER, so that the kernel tells its pid; EXITED or FAILED is the last of it.
+ * or LISTENER, so that the kernel tells its pid; EXITED or FAILED is the last of it. For a
+ * spare (spare.h) that is when it is ready, and the errand that it becomes goes by its id.
  */
 #pragma once
 #include <stdbool.h>
@@ -53,7 +54,11 @@ enum warden_order_kind {
 	WARDEN_SIGNAL_KIN, /* `value` to all that belongs to an errand, which is to end */
 	WARDEN_ERRAND,     /* the beginning of a struct errand_order */
 	WARDEN_MORE_SOCKETS,
+	WARDEN_SPARE, /* make a spare, which gets its errand by the socket that comes along */
 };
+
+/* Ids of spares have this bit, those of other errands do not. */
+#define WARDEN_SPARE_ID 0x80000000u
 
 struct warden_order {
 	uint32_t kind;

@@ -123,7 +123,7 @@ def test_causes():
         has(r.out, ", 3 times", "counted")
         has(r.out, 'refused by: filesystem = "readonly"', "the rule")
         has(r.out, "pale run --write src/a.c", "the fix that was found then")
-        has(r.out, "which this version cannot enforce", "why there is none")
+        has(r.out, "to allow it: pale run --host 192.0.2.1:443", "the host that was refused")
         has(r.out, "not to be allowed: ", "a key is not to be allowed")
         has(r.out, "--nested", "a fix that is found now")
         ok("\x1b" not in r.out and "\\x1b[2J" in r.out, "names cannot confuse a terminal", r)

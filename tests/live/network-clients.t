@@ -128,6 +128,26 @@ def case_python(p):
         client(p, name, '/usr/bin/python3 client.py', b'hello from nginx')
 
 
+RESOLVE = """
+import socket
+for family, address in ((socket.AF_INET, '0.0.0.0'), (socket.AF_INET6, '::'), (0, '')):
+    for flags in (0, socket.AI_ADDRCONFIG):
+        for name in ('good.test', 'localhost'):
+            print(len(socket.getaddrinfo(name, 80, family, socket.SOCK_STREAM, 0, flags)) > 0)
+"""
+
+
+def case_resolvers(p):
+    """Of the C library, whatever family is asked for and whatever the machine has to have."""
+    p.write(p.ws / 'resolve.py', RESOLVE)
+    r = p.sh(*allow(*RULES), '--', '/usr/bin/python3 resolve.py')
+    ok(r.booted and r.rest == b'True\n' * 12, p, 'every family, with and without AI_ADDRCONFIG', r)
+    r = p.sh(*allow(*RULES), '--', 'getent ahostsv4 good.test && getent ahostsv6 good.test && getent hosts good.test && ! getent hosts other.test')
+    ok(r.booted and r.code == 0, p, 'getent', r)
+    r = p.sh(*allow('elsewhere.test'), '--', 'getent hosts good.test')
+    ok(r.booted and r.code != 0, p, 'twin: without the rule there is no such name', r)
+
+
 def case_openssl(p):
     client(p, 'a client of TLS', 'printf "GET /hello HTTP/1.0\\r\\n\\r\\n" | openssl s_client -quiet -verify_return_error '
            '-CAfile ca.pem -servername good.test -connect good.test:443 2>/dev/null', b'hello from nginx')
@@ -194,5 +214,5 @@ def case_static_program(p):
     ok(r.code == 0 and f'pong {FAR4}'.encode() in r.out, p, 'an allowed address of IPv4 by a socket of IPv6', r)
 
 
-main(case_curl, case_wget, case_git, case_redis, case_npm, case_node, case_pip, case_python, case_openssl, case_go, case_java,
+main(case_curl, case_wget, case_git, case_redis, case_npm, case_node, case_pip, case_python, case_resolvers, case_openssl, case_go, case_java,
      case_static_program, uids=(1000,))

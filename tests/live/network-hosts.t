@@ -112,6 +112,14 @@ for label, q in {
 for kind in (16, 15, 33, 12, 255, 251, 252, 65):
     print('type', kind, ask([b'secret-data', b'evil', b'test'], kind))
 print('loop', ask([], raw=b'\xc0\x0c'))
+def by_stream(name):
+    with socket.create_connection((SERVER, 53), 3) as s:
+        m = b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00' + b''.join(bytes([len(l)]) + l for l in name) + b'\0\0\1\0\1'
+        s.sendall(struct.pack('>H', len(m)) + m)
+        data = s.recv(4096)[2:]
+        return 'rcode %d answers %d' % (data[3] & 15, int.from_bytes(data[6:8], 'big'))
+print('stream', by_stream([b'good', b'test']))
+print('stream secret', by_stream([b'secret-data', b'evil', b'test']))
 print('still', ask([b'good', b'test']))
 '''
 
@@ -125,8 +133,8 @@ def case_questions_NW14(p):
         asked, packets = lab.dns.questions(), wire.packets()
     lines = dict(line.rsplit(b' rcode ', 1) for line in r.rest.splitlines() if b' rcode ' in line)
     ok(r.booted and lines.get(b'good') == b'0 answers 1' and lines.get(b'upper') == b'0 answers 1', p, 'the allowed name is answered', r)
-    ok(lines.get(b'still') == b'0 answers 1', p, 'after all that it still is', r)
-    wrong = {k: v for k, v in lines.items() if k not in (b'good', b'upper', b'still') and not v.endswith(b'answers 0')}
+    ok(lines.get(b'still') == lines.get(b'stream') == b'0 answers 1', p, 'after all that it still is, and by TCP', r)
+    wrong = {k: v for k, v in lines.items() if k not in (b'good', b'upper', b'still', b'stream') and not v.endswith(b'answers 0')}
     ok(not wrong, p, 'no other question has an answer', wrong)
     ok(not [q for q in asked if q.strip('.') != 'good.test'], p, 'and none was passed on', asked)
     ok(not [k for k in packets if k.port != 53], p, 'nothing else got out', packets)
@@ -236,8 +244,23 @@ def case_addresses_NW01(p):
         closed(p, f'a link-local address with zone {zone}', f'{tool} tcp fe80::77%{zone} 8000', twin=False)
 
 
+def case_loopback_too(p):
+    """Allowed hosts are in addition to the host's loopback; ports narrow that."""
+    tool = net_tool(p, 'net-client')
+    for address, server in (('127.0.0.1', OWN[2]), ('::1', OWN[3])):
+        server.taken()
+        r = p.sh(*ALLOWED, '--', f'{tool} blocking {address} 8000; {tool} poll {address} 8000')
+        ok(r.booted and server.taken() == 2, p, f'{address} is reached', r)
+        r = p.sh(*ALLOWED, '--port', '8001', '--', f'{tool} blocking {address} 8000; {tool} poll {address} 8000')
+        ok(r.booted and b'=ok' not in r.out and server.taken() == 0, p, f'{address}: not at a port that is not named', r)
+
+
 def case_other_ways_NW01(p):
     tool = net_tool(p, 'net-escape')
+    for way in ('tcp', 'mptcp', 'fast-open'):
+        GOOD[FAR4].taken()
+        r = p.sh(*allow(f'{FAR4}:8000'), '--', f'{tool} {way} {FAR4} 8000; sleep 0.1')
+        ok(r.booted and GOOD[FAR4].taken() == 1, p, f'twin: {way} to what is allowed', r)
     for way in ('mptcp', 'fast-open', 'fast-open-sendmsg'):
         for place in (OTHER4, OTHER6):
             closed(p, f'{way} to {place}', f'{tool} {way} {place} 8000')
@@ -307,5 +330,5 @@ def case_told(p):
 
 
 main(case_the_allowed_one, case_names_and_ports, case_names_that_are_not_the_one_NW14, case_questions_NW14, case_wildcard,
-     case_names_that_lead_elsewhere_NW03, case_rebinding_NW17, case_what_the_name_server_says, case_honest_errors, case_addresses_NW01,
+     case_names_that_lead_elsewhere_NW03, case_rebinding_NW17, case_what_the_name_server_says, case_honest_errors, case_addresses_NW01, case_loopback_too,
      case_other_ways_NW01, case_datagrams, case_raw_NW11, case_families_NW08_NW09, case_told, uids=(1000,))

@@ -308,7 +308,7 @@ def case_every_end(p):
     ends = {
         'exit': (['--', 'sh', '-c', 'exit 3'], None, 3),
         'not found': (['--', 'no-such-program'], None, 127),
-        'refused': (['--network', 'localhost', '--', 'true'], None, 125),
+        'refused': (['--network', 'unrestricted', '--connections', '3', '--', 'true'], None, 125),
         'timeout': (['--timeout', '300ms', '--', 'sh', '-c', 'echo READY; sleep 100'], None, 124),
         'deaf at the timeout': (['--timeout', '300ms', '--', 'sh', '-c',
                                  'trap "" TERM; echo READY; while :; do sleep 1; done'], None, 124),

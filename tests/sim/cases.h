@@ -235,6 +235,12 @@ static const struct sim cases_refused[] = {
 
 static const struct sim cases_network[] = {
 	{"network-localhost", .options = {"network=localhost"}},
+	{"network-limits", .options = {"network=localhost", "connections=8", "connect_rate=50",
+				       "net_sent=1m", "net_received=1g"}},
+	{"network-limits-none", .options = {"connections=8", "net_sent=1m"}},
+	{"network-limits-unrestricted", .options = {"network=unrestricted", "connections=8"}},
+	{"network-limits-unrestricted-allowed", .options = {"network=unrestricted", "net_sent=1m"},
+	 .degraded = {"net_sent"}},
 	{"network-localhost-ports", .options = {"network=localhost", "ports=5432", "ports=6379"}},
 	{"network-localhost-no-port", .options = {"network=localhost"}, .tweak = tweak_no_port},
 	{"network-localhost-root", .options = {"network=localhost"}, .root = true, .owner = 1000},

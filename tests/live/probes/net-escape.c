@@ -171,6 +171,55 @@ static int source_route(void)
 	return with_option(IPPROTO_IP, IP_OPTIONS, route, sizeof(route));
 }
 
+static int send_one(int protocol)
+{
+	return done(sendto(datagram_socket(protocol), "secret", 6, 0, (void *)&to, to_len),
+		    "sendto");
+}
+
+static int with_stream(int protocol)
+{
+	return stream(protocol, protocol == DCCP_PROTOCOL ? 6 : SOCK_STREAM);
+}
+
+static int connected(int let_go)
+{
+	return let_go ? send_from_connected() : send_connected();
+}
+
+static int fast(int by_message)
+{
+	return by_message ? fast_open_message() : fast_open();
+}
+
+static int by_header(int device)
+{
+	return device ? with_option(SOL_SOCKET, SO_BINDTODEVICE, "cable0", 7) : source_route();
+}
+
+static const struct {
+	const char *name;
+	int (*fn)(int);
+	int argument;
+} ways[] = {
+	{"tcp", with_stream, 0},
+	{"mptcp", with_stream, MPTCP_PROTOCOL},
+	{"sctp", with_stream, SOL_SCTP_PROTOCOL},
+	{"dccp", with_stream, DCCP_PROTOCOL},
+	{"udp", send_one, 0},
+	{"udplite", send_one, 136},
+	{"udp-sendmsg", send_message, 0},
+	{"udp-sendmmsg", send_message, 1},
+	{"udp-connected", connected, 0},
+	{"udp-from-connected", connected, 1},
+	{"fast-open", fast, 0},
+	{"fast-open-sendmsg", fast, 1},
+	{"ping", ping, SOCK_DGRAM},
+	{"raw", ping, SOCK_RAW},
+	{"bound-to-device", by_header, 1},
+	{"source-route", by_header, 0},
+};
+
 int main(int argc, char **argv)
 {
 	way = argc > 1 ? argv[1] : "";
@@ -179,39 +228,8 @@ int main(int argc, char **argv)
 	if (strcmp(way, "family") == 0) /* made, and never used */
 		return done(socket(atoi(argv[2]), atoi(argv[3]), 0), "socket");
 	read_address(argv[2], atoi(argv[3]));
-	if (strcmp(way, "tcp") == 0)
-		return stream(0, SOCK_STREAM);
-	if (strcmp(way, "mptcp") == 0)
-		return stream(MPTCP_PROTOCOL, SOCK_STREAM);
-	if (strcmp(way, "sctp") == 0)
-		return stream(SOL_SCTP_PROTOCOL, SOCK_STREAM);
-	if (strcmp(way, "dccp") == 0)
-		return stream(DCCP_PROTOCOL, 6);
-	if (strcmp(way, "udp") == 0)
-		return done(sendto(datagram_socket(0), "secret", 6, 0, (void *)&to, to_len),
-			    "sendto");
-	if (strcmp(way, "udplite") == 0)
-		return done(sendto(datagram_socket(136), "secret", 6, 0, (void *)&to, to_len),
-			    "sendto");
-	if (strcmp(way, "udp-sendmsg") == 0)
-		return send_message(0);
-	if (strcmp(way, "udp-sendmmsg") == 0)
-		return send_message(1);
-	if (strcmp(way, "udp-connected") == 0)
-		return send_connected();
-	if (strcmp(way, "udp-from-connected") == 0)
-		return send_from_connected();
-	if (strcmp(way, "fast-open") == 0)
-		return fast_open();
-	if (strcmp(way, "fast-open-sendmsg") == 0)
-		return fast_open_message();
-	if (strcmp(way, "ping") == 0)
-		return ping(SOCK_DGRAM);
-	if (strcmp(way, "raw") == 0)
-		return ping(SOCK_RAW);
-	if (strcmp(way, "bound-to-device") == 0)
-		return with_option(SOL_SOCKET, SO_BINDTODEVICE, "cable0", 7);
-	if (strcmp(way, "source-route") == 0)
-		return source_route();
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (strcmp(way, ways[i].name) == 0)
+			return ways[i].fn(ways[i].argument);
 	return 2;
 }
