@@ -171,7 +171,7 @@ bool brokered_take(struct observer *o, const struct seccomp_notif *notice, const
 	taken = !goes_on(a, &s);
 	if (taken)
 		hand_over(o, notice, a, &s);
-	fd_close(s.fd);
+	task_return_fd(s.fd);
 	return taken;
 }
 
