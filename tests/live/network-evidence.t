@@ -216,6 +216,10 @@ def case_learning(p):
     ok(r.code == 0 and b'hosts = ["@lab"]' in r.out and b'ports = [8100]' in r.out, p, 'a suggestion, checked by running it, by its group', r)
     ok(b'other.test' not in r.out and b'hosts = ["other.test"]' in r.err, p, 'what was refused is a note', r)
     p.config('')
+    p.write(p.ws / 'again.sh', './net-client blocking good.test 8000\n')
+    r = p.verb('sandbox', 'profile', '--host', 'good.test:8000', '--json', '--', 'sh', 'again.sh')
+    ok([(c['address'], c['port'], c.get('reached')) for c in r.json().get('profile', {}).get('connections', []) if not c['address'].startswith('/')] ==
+       [('good.test', 8000, True)], p, 'a profile of a program may be given a host', r)
     r = p.verb('sandbox', 'suggest', 'both', '--write')
     ok(r.code == 0 and b'hosts = ["good.test:8000", "more.test:8002"]' in r.out and b'unused' not in r.out, p, 'without a group: what was reached, at its ports', r)
     ok(b'[host_groups]' in r.err, p, 'and how a group could be written', r)
