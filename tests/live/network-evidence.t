@@ -131,6 +131,16 @@ def case_session(p):
     for n, r in results.items():
         targets = {v['target'] for v in violations(r) if v['op'] == 'connect'}
         ok(r.booted and targets == {f'203.0.113.{n}:8000'}, p, f'of three at once, the refusals of the {n}. are its own', f'{targets}\n{r}')
+    r = verb('exec', '-s', 'one', '--background', '--json', '--', 'sh', '-c', f'./net-client blocking {ELSE4} 8000; sleep 60')
+    run = r.json().get('run', '')
+    denied = lambda: [e['data']['target'] for e in json.loads(verb('events', 'list', '--kind', 'sandbox.denied', '--run', run, '--json').out or b'[]')]
+    ok(wait_for(lambda: denied() == [f'{ELSE4}:8000'], 5), p, 'of a command in the background it is told while it runs', r)
+    verb('signal', '-s', 'one', run, 'KILL')
+    r = verb('exec', '-s', 'one', '--json', '--', 'sh', '-c', f'echo BOOTED; (sleep 0.3; ./net-client blocking {ELSE4} 8001) </dev/null >/dev/null 2>&1 & exit 0')
+    ok(r.booted and not violations(r), p, 'what is left behind is no part of the result', r)
+    time.sleep(0.6)
+    r = verb('exec', '-s', 'one', '--json', '--', 'sh', '-c', 'echo BOOTED')
+    ok(r.booted and r.json().get('outcome') == 'ok' and not violations(r), p, 'nor of the next one', r)
     verb('session', 'start', 'few', *RULES, '--connections', '1')
     line = 'python3 -c "import socket; a = [socket.create_connection((\'good.test\', 8000)) for i in (1, 2)]"'
     limits = []
