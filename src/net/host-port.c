@@ -73,8 +73,8 @@ static bool can_tell(int fd, const struct question *question)
 
 bool host_port_listens(const struct endpoint *at)
 {
-	_cleanup_(fd_closep)
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	_cleanup_(fd_closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+					     NETLINK_SOCK_DIAG);
 	struct question question;
 
 	if (fd < 0)
