@@ -101,12 +101,13 @@ static inline void netbox_feed(int feed, bool first)
 	size_t n = 0;
 
 	if (first) {
-		fds[n++] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-		fds[n++] = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
-		fds[n++] = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMPV6);
+		fds[n++] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		fds[n++] = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_ICMP);
+		fds[n++] = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK,
+				  IPPROTO_ICMPV6);
 	}
 	for (int i = 0; i < NETBOX_BATCH; i++)
-		fds[n++] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		fds[n++] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	netbox_send(feed, "s", 1, fds, n);
 	if (!first)
 		usleep(20000); /* the copies here must not matter */
@@ -164,7 +165,7 @@ static inline void netbox_answer(void *data, uint64_t id, int error)
 static inline void netbox_on_request(void *data, short revents)
 {
 	struct netbox *box = data;
-	struct netbox_request r;
+	struct netbox_request r = {0};
 	size_t n;
 	int fd;
 
@@ -194,7 +195,7 @@ static inline void netbox_on_feed(void *data, short revents)
 	struct netbox *box = data;
 	int fds[NETBOX_FIRST];
 	size_t n;
-	char byte;
+	char byte = 0;
 
 	(void)revents;
 	if (netbox_receive(box->feed, &byte, 1, fds, &n) != 1) {

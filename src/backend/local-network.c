@@ -169,22 +169,24 @@ bool local_network_serve(struct local_network *n, struct observer *o)
 	return ok;
 }
 
-void local_network_usage(const struct local_network *n, const struct broker_usage *before,
-			 struct usage *ret)
+void local_network_judge(const struct local_network *n, const struct broker_usage *before,
+			 struct result *ret)
 {
 	const struct broker_usage none = {0};
 	struct broker_usage now = n->usage;
+	struct usage *usage = &ret->usage;
 
 	if (!n->plan->net.brokered) {
-		ret->connections = ret->net_sent = ret->net_received = USAGE_UNKNOWN;
+		usage->connections = usage->net_sent = usage->net_received = USAGE_UNKNOWN;
 		return;
 	}
 	if (n->broker)
 		broker_usage(n->broker, &now);
 	before = before ? before : &none;
-	ret->connections = now.connections - before->connections;
-	ret->net_sent = now.sent - before->sent;
-	ret->net_received = now.received - before->received;
+	usage->connections = now.connections - before->connections;
+	usage->net_sent = now.sent - before->sent;
+	usage->net_received = now.received - before->received;
+	ret->net_limit = before->limit ? NULL : now.limit;
 }
 
 void local_network_release(struct local_network *n)

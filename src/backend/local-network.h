@@ -13,7 +13,7 @@
 struct network_ear;
 struct observer;
 struct plan;
-struct usage;
+struct result;
 
 struct local_network {
 	const struct plan *plan;
@@ -38,7 +38,8 @@ const struct gateway *local_network_gateway(const struct local_network *n);
 int local_network_add(struct local_network *n, struct observer *o); /* 0 or -ENOMEM */
 void local_network_remove(struct local_network *n, struct observer *o);
 bool local_network_serve(struct local_network *n, struct observer *o); /* observer_serve() */
-/* Since BEFORE, or in all for NULL; unknown without a broker. */
-void local_network_usage(const struct local_network *n, const struct broker_usage *before,
-			 struct usage *ret);
+/* What was used since BEFORE, or in all for NULL (unknown without a broker), and the limit that
+ * was met since. */
+void local_network_judge(const struct local_network *n, const struct broker_usage *before,
+			 struct result *ret);
 void local_network_release(struct local_network *n);

@@ -91,8 +91,7 @@ static void on_ended(void *data, void *owned, struct result *result, const struc
 	struct own *own = owned;
 	uint32_t id = own->id;
 
-	local_network_usage(&s->network, &own->before, &result->usage);
-	result->net_limit = s->network.usage.limit;
+	local_network_judge(&s->network, &own->before, result);
 	if (own->observed) {
 		own->observer.noted = NULL;
 		observer_finish(&own->observer);
@@ -235,7 +234,7 @@ struct standing *standing_close(struct standing *s, struct result *ret)
 		return NULL;
 	stand_close(s->stand, forget, ret);
 	if (ret)
-		local_network_usage(&s->network, NULL, &ret->usage);
+		local_network_judge(&s->network, NULL, ret);
 	local_network_release(&s->network);
 	free(s);
 	return NULL;

@@ -67,8 +67,7 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct profile
 	} else {
 		r = engine_run(plan, stdio, NULL, NULL, ret, err);
 	}
-	local_network_usage(&w.network, NULL, &ret->usage);
-	ret->net_limit = w.network.usage.limit;
+	local_network_judge(&w.network, NULL, ret);
 	local_network_release(&w.network);
 	return r;
 }

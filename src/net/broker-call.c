@@ -11,23 +11,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "net/broker-impl.h"
+#include "net/host-port.h"
 
 static void wait_for(struct passage *p, enum passage_state state, unsigned ms)
 {
 	p->state = state;
 	p->until_ns = clock_mono_ns() + ms * 1000000ull;
-}
-
-/* Does anybody on the host have that port? It is not asked, and learns nothing. */
-static bool host_has(const struct endpoint *to)
-{
-	int family = endpoint_is_v4(to) ? AF_INET : AF_INET6;
-	_cleanup_(fd_closep) int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	struct sockaddr_storage address;
-	socklen_t len = endpoint_write(to, family, &address);
-
-	return fd >= 0 && bind(fd, (struct sockaddr *)&address, len) < 0 &&
-	       (errno == EADDRINUSE || errno == EACCES);
 }
 
 /* A port of the loopback that must not be reached: inside nobody listens there, and that is
@@ -37,7 +26,7 @@ static void refuse(struct passage *p)
 {
 	bool loopback = endpoint_is_loopback(&p->to);
 
-	if (!loopback || host_has(&p->to))
+	if (!loopback || host_port_listens(&p->to))
 		passage_tell_refusal(p);
 	passage_fail(p, loopback ? 0 : ENETUNREACH);
 }
@@ -50,8 +39,10 @@ void call_expect(struct passage *p)
 		wait_for(p, PASSAGE_WAITS_SOCKET, SOCKET_MS);
 	else if (r == -ENOBUFS || r == -ENOMEM)
 		passage_fail(p, EAGAIN);
+	else if (r == -EADDRINUSE && !endpoint_is_loopback(&p->to))
+		passage_fail(p, EADDRINUSE); /* a server inside, for every address: not who is meant */
 	else if (r < 0)
-		passage_fail(p, 0); /* somebody inside listens there, or nobody can */
+		passage_fail(p, 0); /* the command's own listener wins, or nobody can */
 	else
 		passage_answer(p, 0);
 }
@@ -145,7 +136,8 @@ void broker_connect(struct broker *b, const struct broker_call *call)
 		call->answer(call->data, call->id, judge_datagrams(b, &to, call->program));
 		return;
 	}
-	if (to.port == 0) { /* nobody can listen there */
+	/* Nobody can listen there; or outside we do, and it leads back to a server that is not up. */
+	if (to.port == 0 || expose_has(b, &to)) {
 		call->answer(call->data, call->id, 0);
 		return;
 	}

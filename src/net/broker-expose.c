@@ -204,6 +204,17 @@ int expose_open(struct broker *b, const struct strv *ports, struct err *err)
 	return r;
 }
 
+bool expose_has(const struct broker *b, const struct endpoint *at)
+{
+	bool ours = IN6_ARE_ADDR_EQUAL(&at->address, &loopback4) ||
+		    IN6_IS_ADDR_LOOPBACK(&at->address);
+
+	for (size_t i = 0; ours && i < b->exposed_len; i++)
+		if (b->exposed[i].port == at->port)
+			return true;
+	return false;
+}
+
 void expose_resume(struct broker *b)
 {
 	for (size_t i = 0; i < b->exposed_len; i++)

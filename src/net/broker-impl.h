@@ -177,6 +177,7 @@ void listener_normalise(struct endpoint *e); /* 0.0.0.0 and :: are the loopback 
 
 /* broker-expose.c */
 int expose_open(struct broker *b, const struct strv *ports, struct err *err);
+bool expose_has(const struct broker *b, const struct endpoint *at); /* is it one of ours? */
 void expose_resume(struct broker *b);
 void expose_free(struct broker *b);
 

@@ -194,59 +194,89 @@ static ssize_t drain(struct side *from, struct side *to)
 	return n < 0 ? -errno : n;
 }
 
-/* One direction, as far as it goes. A pipe is filled only when it is empty: it is
- * never full then, and EAGAIN always means the socket. */
-static enum pumped pump(struct relay *relay, int which)
+enum step { STEP_ON, STEP_STOP, STEP_GONE };
+
+static enum step broken(struct relay *relay)
+{
+	end(relay, true);
+	return STEP_GONE;
+}
+
+/* Fill the pipe, if it is empty: it is never full then, and EAGAIN always means the socket. */
+static enum step take(struct relay *relay, int which)
 {
 	struct relays *relays = relay->relays;
-	struct side *from = &relay->sides[which], *to = &relay->sides[!which];
+	struct side *from = &relay->sides[which];
 	bool sent = which == INSIDE;
-	size_t passed = 0;
 	ssize_t n;
 
-	while (passed < TURN) {
-		if (from->held == 0 && !from->ended) {
-			if (!from->readable)
-				break;
-			n = fill(relays, from, sent);
-			if (n == -EAGAIN || n == -EINTR) {
-				from->readable = n == -EINTR;
-				continue;
-			}
-			if (n == -EDQUOT) {
-				relays->ear.exceeded(relays->data, relay, sent);
-				return relays->current ? PUMP_WAITS : PUMP_GONE;
-			}
-			if (n < 0) {
-				end(relay, true);
-				return PUMP_GONE;
-			}
+	while (from->held == 0 && !from->ended && from->readable) {
+		n = fill(relays, from, sent);
+		if (n == -EAGAIN) {
+			from->readable = false;
+		} else if (n == -EDQUOT) {
+			relays->ear.exceeded(relays->data, relay, sent);
+			return relays->current ? STEP_STOP : STEP_GONE;
+		} else if (n < 0 && n != -EINTR) {
+			return broken(relay);
+		} else if (n >= 0) {
 			from->ended = n == 0;
 			from->held = (size_t)n;
 			relays->ear.passed(relays->data, (uint64_t)n, sent);
 		}
-		if (from->held == 0 || !to->writable)
-			break;
-		n = drain(from, to);
-		if (n == -EAGAIN || n == -EINTR) {
-			to->writable = n == -EINTR;
-			continue;
-		}
-		if (n < 0) {
-			end(relay, true);
-			return PUMP_GONE;
-		}
-		from->held -= (size_t)n;
-		passed += (size_t)n;
 	}
-	if (from->held > 0)
-		return passed < TURN ? PUMP_WAITS : PUMP_MORE;
-	pipe_return(relays, from);
-	if (from->ended && !from->told) {
-		from->told = true;
-		(void)shutdown(to->entry.fd, SHUT_WR);
+	return from->held > 0 ? STEP_ON : STEP_STOP;
+}
+
+static enum step give(struct relay *relay, int which, size_t *passed)
+{
+	struct side *from = &relay->sides[which], *to = &relay->sides[!which];
+	ssize_t n;
+
+	if (!to->writable)
+		return STEP_STOP;
+	n = drain(from, to);
+	if (n == -EAGAIN)
+		to->writable = false;
+	else if (n < 0 && n != -EINTR)
+		return broken(relay);
+	else if (n > 0) {
+		from->held -= (size_t)n;
+		*passed += (size_t)n;
+	}
+	return STEP_ON;
+}
+
+/* One direction, as far as it goes. */
+static enum pumped pump(struct relay *relay, int which)
+{
+	struct side *from = &relay->sides[which];
+	enum step step = STEP_ON;
+	size_t passed = 0;
+
+	while (step == STEP_ON && passed < TURN) {
+		step = take(relay, which);
+		if (step == STEP_ON)
+			step = give(relay, which, &passed);
+	}
+	if (step == STEP_GONE)
+		return PUMP_GONE;
+	if (from->held == 0) {
+		pipe_return(relay->relays, from);
+		if (from->ended && !from->told) {
+			from->told = true;
+			(void)shutdown(relay->sides[!which].entry.fd, SHUT_WR);
+		}
 	}
 	return passed < TURN ? PUMP_WAITS : PUMP_MORE;
+}
+
+/* Of both: either may be the one that is ready. */
+static void tell_again(struct relay *relay)
+{
+	for (int i = INSIDE; i <= OUTSIDE; i++)
+		(void)poller_change(relay->relays->poller, &relay->sides[i].entry,
+				    relay->sides[i].entry.events);
 }
 
 static void pump_both(struct relay *relay)
@@ -264,8 +294,7 @@ static void pump_both(struct relay *relay)
 	if (relay->sides[INSIDE].told && relay->sides[OUTSIDE].told)
 		end(relay, false);
 	else if (results[INSIDE] == PUMP_MORE || results[OUTSIDE] == PUMP_MORE)
-		(void)poller_change(relays->poller, &relay->sides[INSIDE].entry,
-				    relay->sides[INSIDE].entry.events);
+		tell_again(relay);
 }
 
 /* What came before the reset can be read still: many a server answers, and then resets

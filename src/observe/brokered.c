@@ -28,10 +28,10 @@
 
 /* What is known of a socket, when the caller's own can be looked at. */
 struct socket_facts {
+	int fd; /* a duplicate, ours; -errno: it could not be had, and the rest is a guess */
 	bool internet, stream;
 	bool fresh; /* nothing was ever connected by it */
 	bool waits;
-	uint64_t timeout_ns; /* UINT64_MAX: none */
 };
 
 static int option(int fd, int level, int name)
@@ -42,38 +42,40 @@ static int option(int fd, int level, int name)
 	return getsockopt(fd, level, name, &value, &len) < 0 ? -1 : value;
 }
 
-static void look_at_stream(int fd, struct socket_facts *ret)
-{
-	struct tcp_info info = {.tcpi_state = TCP_CLOSE};
-	struct timeval wait = {0};
-	socklen_t len = sizeof(info);
-
-	(void)getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
-	ret->fresh = info.tcpi_state == TCP_CLOSE;
-	ret->waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK);
-	len = sizeof(wait);
-	if (ret->waits && getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, &len) == 0 &&
-	    (wait.tv_sec || wait.tv_usec))
-		ret->timeout_ns = (uint64_t)wait.tv_sec * 1000000000 +
-				  (uint64_t)wait.tv_usec * 1000;
-}
-
-/* Other protocols than TCP have nobody to talk to: they count as datagrams. */
+/* Other protocols than TCP have nobody to talk to: they count as datagrams. The caller waits
+ * for us, so nothing is asked that is not needed. */
 static void look_at_socket(pid_t pid, int number, struct socket_facts *ret)
 {
-	_cleanup_(fd_closep) int fd = task_take_fd(pid, number);
-	int domain, protocol;
+	struct tcp_info info = {.tcpi_state = TCP_CLOSE};
+	socklen_t len = sizeof(info);
+	int protocol, domain;
 
 	*ret = (struct socket_facts){
-		.internet = true, .stream = true, .fresh = true, .timeout_ns = UINT64_MAX};
-	if (fd < 0)
+		.fd = task_take_fd(pid, number), .internet = true, .stream = true, .fresh = true};
+	if (ret->fd < 0)
 		return;
-	domain = option(fd, SOL_SOCKET, SO_DOMAIN);
-	ret->internet = domain == AF_INET || domain == AF_INET6;
-	protocol = ret->internet ? option(fd, SOL_SOCKET, SO_PROTOCOL) : 0;
-	ret->stream = ret->internet && (protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP);
-	if (ret->stream)
-		look_at_stream(fd, ret);
+	protocol = option(ret->fd, SOL_SOCKET, SO_PROTOCOL);
+	ret->stream = protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP;
+	if (!ret->stream) {
+		domain = option(ret->fd, SOL_SOCKET, SO_DOMAIN);
+		ret->internet = domain == AF_INET || domain == AF_INET6;
+		return;
+	}
+	(void)getsockopt(ret->fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	ret->fresh = info.tcpi_state == TCP_CLOSE;
+	ret->waits = !(fcntl(ret->fd, F_GETFL) & O_NONBLOCK);
+}
+
+/* When connect(2) would give up by SO_SNDTIMEO. */
+static uint64_t patience(int fd)
+{
+	struct timeval wait = {0};
+	socklen_t len = sizeof(wait);
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, &len) < 0 ||
+	    (wait.tv_sec == 0 && wait.tv_usec == 0))
+		return UINT64_MAX;
+	return clock_mono_ns() + (uint64_t)wait.tv_sec * 1000000000 + (uint64_t)wait.tv_usec * 1000;
 }
 
 /* Datagrams of the command to itself are its own. To connect to a name's address sends
@@ -120,42 +122,57 @@ static void on_answer(void *data, uint64_t id, int error)
 		}
 }
 
-bool brokered_take(struct observer *o, const struct seccomp_notif *notice, const struct attempt *a)
+static struct brokered_call *find(struct brokered *b, uint64_t id)
 {
+	for (size_t i = 0; i < b->len; i++)
+		if (b->calls[i].id == id)
+			return &b->calls[i];
+	return NULL;
+}
+
+static void hand_over(struct observer *o, const struct seccomp_notif *notice,
+		      const struct attempt *a, const struct socket_facts *s)
+{
+	bool waits = s->waits &&
+		     !(notice->data.nr == __NR_sendto && notice->data.args[3] & MSG_DONTWAIT);
 	struct brokered *b = &o->brokered;
-	struct socket_facts s;
-	struct brokered_call *call;
+	struct brokered_call *call = add(b);
 	char program[TASK_PROGRAM_MAX];
 
-	if (!b->broker || !a->call || a->call->kind != CALL_CONNECT ||
-	    (a->address.kind != ADDRESS_INTERNET && a->address.kind != ADDRESS_LOOPBACK))
-		return false;
-	look_at_socket(a->pid, (int)notice->data.args[0], &s);
-	if (goes_on(a, &s))
-		return false;
-	if (notice->data.nr == __NR_sendto && notice->data.args[3] & MSG_DONTWAIT)
-		s.waits = false;
-	call = add(b);
 	if (!call) { /* without memory nothing is reached */
 		(void)observer_answer(o, notice->id, -ENETUNREACH);
-		return true;
+		return;
 	}
-	*call = (struct brokered_call){.id = notice->id,
-				       .pid = a->pid,
-				       .to = a->to,
-				       .until_ns = s.timeout_ns == UINT64_MAX
-							   ? UINT64_MAX
-							   : clock_mono_ns() + s.timeout_ns};
+	*call = (struct brokered_call){
+		.id = notice->id, .pid = a->pid, .to = a->to, .until_ns = UINT64_MAX};
 	b->taken++;
 	task_program(a->pid, program);
 	broker_connect(b->broker, &(struct broker_call){.to = a->to,
-							.stream = s.stream,
-							.waits = s.waits,
+							.stream = s->stream,
+							.waits = waits,
 							.program = program[0] ? program : NULL,
 							.answer = on_answer,
 							.data = o,
 							.id = notice->id});
-	return true;
+	call = find(b, notice->id);
+	if (call && waits)
+		call->until_ns = patience(s->fd);
+}
+
+bool brokered_take(struct observer *o, const struct seccomp_notif *notice, const struct attempt *a)
+{
+	struct socket_facts s;
+	bool taken;
+
+	if (!o->brokered.broker || !a->call || a->call->kind != CALL_CONNECT ||
+	    (a->address.kind != ADDRESS_INTERNET && a->address.kind != ADDRESS_LOOPBACK))
+		return false;
+	look_at_socket(a->pid, (int)notice->data.args[0], &s);
+	taken = !goes_on(a, &s);
+	if (taken)
+		hand_over(o, notice, a, &s);
+	task_return_fd(s.fd);
+	return taken;
 }
 
 bool brokered_waits_for(const struct brokered *b, const struct endpoint *to)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 
-enum { SMALLEST_PAGE = 4096 };
+enum { SMALLEST_PAGE = 4096, RETURN_US = 2000 };
 
 ssize_t task_read(pid_t pid, uint64_t address, void *buf, size_t size)
 {
@@ -144,6 +145,32 @@ int task_take_fd(pid_t pid, int fd)
 	_cleanup_(fd_closep) int task = open_task(pid);
 
 	return task < 0 ? task : sys_pidfd_getfd(task, fd);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig; /* close(2) is interrupted, which is all */
+}
+
+int task_return_fd(int fd)
+{
+	const struct itimerval soon = {{0, RETURN_US}, {0, RETURN_US}}, never = {0};
+	const struct sigaction interrupt = {.sa_handler = on_alarm};
+	struct sigaction old_action;
+	sigset_t alarms, old_mask;
+
+	if (fd < 0)
+		return -1;
+	sigemptyset(&alarms);
+	sigaddset(&alarms, SIGALRM);
+	(void)sigaction(SIGALRM, &interrupt, &old_action);
+	(void)sigprocmask(SIG_UNBLOCK, &alarms, &old_mask);
+	(void)setitimer(ITIMER_REAL, &soon, NULL);
+	fd_close(fd);
+	(void)setitimer(ITIMER_REAL, &never, NULL);
+	(void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
+	(void)sigaction(SIGALRM, &old_action, NULL);
+	return -1;
 }
 
 void task_program(pid_t pid, char ret[TASK_PROGRAM_MAX])

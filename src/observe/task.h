@@ -21,6 +21,9 @@ int task_read_name(pid_t pid, uint64_t address, char ret[PATH_MAX]);
 int task_resolve(pid_t pid, int dir, const char *name, char ret[PATH_MAX]);
 /* A duplicate of its descriptor FD, ours to close; or -errno. */
 int task_take_fd(pid_t pid, int fd);
+/* Close one that was taken. If the task has closed its own meanwhile, this is the last, and a
+ * socket that lingers would hold us up for as long as the task has told it to. Returns -1. */
+int task_return_fd(int fd);
 #define TASK_PROGRAM_MAX 64
 /* The base name of what it executes, "" when that cannot be read. */
 void task_program(pid_t pid, char ret[TASK_PROGRAM_MAX]);

@@ -78,7 +78,7 @@ static int set_scene(const struct launch *c, int *channel, struct err *err)
 }
 
 /* Nobody but the supervisor may hold the listener. Where none is to be had the boundary is
- * the same, and nobody looks. */
+ * the same, and nobody looks; but for a broker, who has to be told. */
 static int enter_observed(const struct op *observed, uint32_t id, int channel, struct err *err)
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
@@ -86,7 +86,8 @@ static int enter_observed(const struct op *observed, uint32_t id, int channel, s
 	int fd = confine_seccomp_observed(variant, step_audience(observed));
 	int r;
 
-	if (fd < 0 && fd != -EBUSY && fd != -EINVAL)
+	/* A broker that is told of nothing opens nothing. */
+	if (fd < 0 && ((fd != -EBUSY && fd != -EINVAL) || observed->flags & OP_BROKERED))
 		return err_sys(err, fd, "install the observed seccomp filter");
 	if (fd < 0) {
 		r = confine_seccomp(variant, err);

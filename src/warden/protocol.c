@@ -63,12 +63,14 @@ static int check_report(const struct warden_report *report, ssize_t n)
 }
 
 /* What a broken report brought is nobody's, nor what is more than its kind has. */
-static int check_fds(const struct warden_report *report, ssize_t n, int *fds, size_t *n_fds)
+static int check_fds(const struct warden_report *report, ssize_t n, int *fds, size_t *n_fds,
+		     size_t max)
 {
-	bool has_many = report->kind == WARDEN_MOUNTED || report->kind == WARDEN_SOCKETS;
 	int r = check_report(report, n);
-	size_t kept = r < 0 ? 0 : has_many ? *n_fds : 1;
+	size_t kept = 0;
 
+	if (r == 0)
+		kept = report->kind == WARDEN_MOUNTED || report->kind == WARDEN_SOCKETS ? max : 1;
 	while (*n_fds > kept)
 		fd_close(fds[--*n_fds]);
 	return r;
@@ -84,37 +86,60 @@ int warden_receive_report(int channel, struct warden_report *ret)
 	return n < 0 ? -errno : check_report(ret, n);
 }
 
-static ssize_t receive(int channel, struct msghdr *msg, int flags)
+/* FDS has room for WARDEN_FDS_MAX; at most MAX of them stay open. */
+static int receive(int channel, int flags, struct warden_report *ret, int *fds, size_t *ret_n,
+		   size_t max, pid_t *ret_sender)
 {
-	ssize_t n = recvmsg(channel, msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | flags);
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(struct ucred)) +
+			   CMSG_SPACE(sizeof(int) * WARDEN_FDS_MAX)];
+	} control;
+	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control};
+	size_t n_fds = 0;
+	ssize_t n = -1;
 
+	errno = ECONNRESET;
 	/* Said once when the warden left orders unread; its reports come after. */
-	if (n < 0 && errno == ECONNRESET)
-		n = recvmsg(channel, msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | flags);
-	return n < 0 ? -errno : n;
+	for (int i = 0; i < 2 && n < 0 && errno == ECONNRESET; i++) {
+		msg.msg_controllen = sizeof(control);
+		n = recvmsg(channel, &msg, MSG_TRUNC | MSG_CMSG_CLOEXEC | flags);
+	}
+	if (n < 0)
+		return -errno;
+	*ret_sender = 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
+		size_t len = c->cmsg_len - CMSG_LEN(0);
+		struct ucred cred;
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+			*ret_sender = cred.pid;
+		} else if (c->cmsg_type == SCM_RIGHTS) {
+			/* Without credentials there is room for more of them. */
+			for (; len > sizeof(int) * WARDEN_FDS_MAX; len -= sizeof(int))
+				fd_close(((int *)CMSG_DATA(c))[len / sizeof(int) - 1]);
+			n_fds = len / sizeof(int);
+			memcpy(fds, CMSG_DATA(c), len);
+		}
+	}
+	*ret_n = n_fds;
+	return check_fds(ret, n, fds, ret_n, max);
 }
 
 int warden_receive_fds(int channel, struct warden_report *ret, int *ret_fds, size_t *n_fds)
 {
-	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
-	union some_fds control;
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     /* Not CMSG_SPACE: that may have room for one more. */
-			     .msg_controllen = CMSG_LEN(sizeof(int) * *n_fds)};
-	struct cmsghdr *cmsg;
-	ssize_t n = receive(channel, &msg, 0);
+	int fds[WARDEN_FDS_MAX], r;
+	size_t n = 0;
+	pid_t sender;
 
-	*n_fds = 0;
-	if (n < 0)
-		return (int)n;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SCM_RIGHTS) {
-		*n_fds = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(ret_fds, CMSG_DATA(cmsg), sizeof(int) * *n_fds);
-	}
-	return check_fds(ret, n, ret_fds, n_fds);
+	r = receive(channel, 0, ret, fds, &n, *n_fds, &sender);
+	memcpy(ret_fds, fds, sizeof(int) * n);
+	*n_fds = n;
+	return r;
 }
 
 int warden_receive_terminal(int channel, struct warden_report *ret, int *ret_fd)
@@ -135,35 +160,7 @@ int warden_expect_senders(int channel)
 int warden_receive_now(int channel, struct warden_report *ret, int ret_fds[WARDEN_FDS_MAX],
 		       size_t *ret_n, pid_t *ret_sender)
 {
-	union {
-		struct cmsghdr head;
-		/* Credentials come first: no room is left for one more descriptor. */
-		char bytes[CMSG_SPACE(sizeof(struct ucred)) +
-			   CMSG_LEN(sizeof(int) * WARDEN_FDS_MAX)];
-	} control;
-	struct iovec iov = {.iov_base = ret, .iov_len = sizeof(*ret)};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = &control,
-			     .msg_controllen = sizeof(control.bytes)};
-	ssize_t n = receive(channel, &msg, MSG_DONTWAIT);
-
-	if (n < 0)
-		return (int)n;
-	*ret_n = 0;
-	*ret_sender = 0;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c; c = CMSG_NXTHDR(&msg, c)) {
-		struct ucred cred;
-
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
-			*ret_n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-			memcpy(ret_fds, CMSG_DATA(c), sizeof(int) * *ret_n);
-		} else if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS) {
-			memcpy(&cred, CMSG_DATA(c), sizeof(cred));
-			*ret_sender = cred.pid;
-		}
-	}
-	return check_fds(ret, n, ret_fds, ret_n);
+	return receive(channel, MSG_DONTWAIT, ret, ret_fds, ret_n, WARDEN_FDS_MAX, ret_sender);
 }
 
 int warden_send_order(int channel, enum warden_order_kind kind, int value)

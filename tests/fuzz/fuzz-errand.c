@@ -99,11 +99,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		order->envc %= 64;
 	}
 	file = words_file(copy + sizeof(struct errand_order), words);
-	send_parcel(pair[0], copy, data[0] & 16 ? sizeof(struct errand_order) : size - 1,
+	/* Any other order is no longer than its head. */
+	send_parcel(pair[0], copy,
+		    data[0] & 32   ? sizeof(struct warden_order)
+		    : data[0] & 16 ? sizeof(struct errand_order)
+				   : size - 1,
 		    data[0] & 7, file);
 	close(file);
-	if (parcel_receive(pair[1], &parcel) == 0 && parcel.order.order.kind == WARDEN_ERRAND)
-		check(&parcel);
+	if (parcel_receive(pair[1], &parcel) == 0) {
+		if (parcel.order.order.kind == WARDEN_ERRAND)
+			check(&parcel);
+		else if (parcel.fds_len > 0)
+			abort(); /* such as MORE_SOCKETS: they come with nothing */
+	}
 	while (parcel.fds_len > 0)
 		close(parcel.fds[--parcel.fds_len]);
 	free(copy);

@@ -131,6 +131,15 @@ def case_session(p):
     for n, r in results.items():
         targets = {v['target'] for v in violations(r) if v['op'] == 'connect'}
         ok(r.booted and targets == {f'203.0.113.{n}:8000'}, p, f'of three at once, the refusals of the {n}. are its own', f'{targets}\n{r}')
+    verb('session', 'start', 'few', *RULES, '--connections', '1')
+    line = 'python3 -c "import socket; a = [socket.create_connection((\'good.test\', 8000)) for i in (1, 2)]"'
+    limits = []
+    for i in range(2):
+        r = verb('exec', '-s', 'few', '--json', '--', 'sh', '-c', 'echo BOOTED; ' + (line if i == 0 else 'true'))
+        events = verb('events', 'list', '--kind', 'sandbox.limit', '--run', r.json().get('run', ''), '--json')
+        limits.append([e['dimension'] for e in json.loads(events.out or b'[]')])
+    ok(limits == [['connections'], []], p, 'a limit is an event of the command that met it, and of no other', limits)
+    verb('session', 'stop', 'few')
     r = verb('exec', '-s', 'one', '--json', '--', 'sh', '-c', 'echo BOOTED; ./net-client blocking good.test 8000')
     ok(r.booted and r.json().get('usage', {}).get('connections') == 1 and not violations(r), p, 'twin: what is allowed is counted, for its command', r)
     verb('session', 'stop', 'one')

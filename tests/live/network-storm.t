@@ -159,4 +159,94 @@ def case_hostile_loads_NW19(p):
     ok(good, p, 'and after all that a run is as quick as before', r)
 
 
-main(case_a_storm_of_connections, case_hostile_loads_NW19, uids=(1000,))
+# What a hostile program does as often as it can, for a second.
+FLOODS = {
+    'datagrams to everybody': """
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def act(n):
+    sock.sendmsg([b'x'], [], 0, (place(n), 1000 + n % 50000))
+""",
+    'refused connections': """
+def act(n):
+    with socket.socket() as s:
+        s.connect((place(n), 1000 + n % 50000))
+""",
+    'names that are not allowed': """
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def act(n):
+    sock.sendto(question(b'n%d' % n, b'evil', b'test'), ('198.18.0.1', 53))
+""",
+    'names that nobody answers for': """
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def act(n):
+    sock.sendto(question(b'n%d' % n, b'wild', b'test'), ('198.18.0.1', 53))
+    time.sleep(0.0005)
+""",
+    'questions by TCP that are never finished': """
+held = []
+def act(n):
+    if len(held) > 500:
+        held.pop(0).close()
+    held.append(socket.socket())
+    held[-1].settimeout(0.2)
+    held[-1].connect(('198.18.0.1', 53))
+    held[-1].send(b'\\xff\\xff')
+""",
+    'connections to where nobody answers': """
+held = []
+def act(n):
+    if len(held) > 800:
+        held.pop(0).close()
+    held.append(socket.socket())
+    held[-1].setblocking(False)
+    held[-1].connect(('192.0.2.%d' % (100 + n % 50), 8000))
+""",
+}
+FLOOD = """
+import socket, struct, time
+place = lambda n: '10.%d.%d.%d' % (n >> 16 & 255, n >> 8 & 255, n & 255)
+def question(*labels):
+    name = b''.join(bytes([len(l)]) + l for l in labels)
+    return b'\\x12\\x34\\x01\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00' + name + b'\\0\\0\\1\\0\\1'
+ACT
+n, end = 0, time.monotonic() + 1
+while time.monotonic() < end:
+    try:
+        act(n)
+    except OSError:
+        pass
+    n += 1
+open('times', 'w').write(str(n))
+"""
+
+
+def children(pid):
+    with contextlib.suppress(OSError):
+        return len(pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split())
+    return 0
+
+
+def case_floods_NW19(p):
+    for i in range(4000):
+        lab.dns.say(f'n{i}.wild.test', Answer(silent=True))
+    for name, text in FLOODS.items():
+        p.write(p.ws / 'flood.py', FLOOD.replace('ACT', text))
+        proc = p.start_pale('--json', *allow('good.test:8000', '*.wild.test:80', '192.0.2.0/24:8000'), '--', '/usr/bin/python3', 'flood.py',
+                            stdout=subprocess.PIPE)
+        watch, many = Watch(proc.pid), []
+        while not select.select([proc.stdout], [], [], 0.1)[0]:
+            many.append(children(proc.pid))
+        good, r = neighbour(p)
+        out = proc.communicate()[0]
+        watch.stop()
+        result = json.loads(out)
+        times = int((p.ws / 'times').read_text())
+        note(f'{name}: {times} times; descriptors to {max(watch.fds)}, KiB to {max(watch.memory)}, children to {max(many)}, {len(out)} bytes of result')
+        ok(result.get('outcome') == 'ok' and times > 100, p, f'{name}: {times} times, and the run ends as it should', result)
+        ok(max(watch.memory) < 16 << 10 and max(watch.fds) < 1000 and max(many) <= 32, p, f'{name}: memory, descriptors and processes are bounded')
+        ok(len(out) < 64 << 10, p, f'{name}: and what is told of it', len(out))
+        ok(good, p, f'twin: after {name}, another run works', r)
+        (p.ws / 'times').unlink()
+
+
+main(case_a_storm_of_connections, case_hostile_loads_NW19, case_floods_NW19, uids=(1000,))

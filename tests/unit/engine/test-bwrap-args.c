@@ -33,6 +33,13 @@ static int open_empty(void *data, struct err *err)
 	return next_fd++;
 }
 
+static int open_text(void *data, const char *text, struct err *err)
+{
+	(void)data, (void)err;
+	str_appendf(&opened, "%d='%s' ", next_fd, text);
+	return next_fd++;
+}
+
 static enum bwrap_type type_of(void *data, const char *path)
 {
 	(void)data;
@@ -43,7 +50,7 @@ static enum bwrap_type type_of(void *data, const char *path)
 	return str_ends(path, "-file") ? BWRAP_FILE : BWRAP_DIR;
 }
 
-static const struct bwrap_host fake = {open_source, open_empty, type_of, NULL};
+static const struct bwrap_host fake = {open_source, open_empty, open_text, type_of, NULL};
 
 static int compile(const struct plan *plan, struct str *text, struct err *err)
 {
@@ -214,8 +221,31 @@ static void test_refusals(void)
 	refuses(plan, -ESTALE, "replaced", "a source that is another file now");
 }
 
+static void test_names(void)
+{
+	PLAN(plan, CLONE_NEWUSER | CLONE_NEWNET);
+
+	plan_add_tmpfs_root(plan, 4096);
+	plan_add(plan, OP_BIND, "/etc", "/etc", OP_RDONLY);
+	plan_add_mode(plan, OP_PRIVATE, "/run", 0755);
+	plan_add(plan, OP_NOTE, "one", "/etc/hosts-file", OP_OPTIONAL);
+	plan_add(plan, OP_NOTE, "two", "/run/absent/resolv.conf", OP_OPTIONAL);
+	plan_add(plan, OP_NOTE, "three", "/etc/absent", OP_OPTIONAL);
+	plan_add(plan, OP_EVERYWHERE, NULL, NULL, 0);
+	gives(plan,
+	      "--die-with-parent --unshare-user --unshare-net --ro-bind-fd 10 /etc "
+	      "--perms 0755 --size 4096 --tmpfs /run "
+	      "--perms 0444 --ro-bind-data 11 /etc/hosts-file "
+	      "--perms 0444 --ro-bind-data 12 /run/absent/resolv.conf",
+	      "10=/etc 11='one' 12='two' ",
+	      "a text over a file, or where the sandbox is its own; the network is the warden's");
+	plan_add(plan, OP_NOTE, "four", "/etc/absent", 0);
+	refuses(plan, -ENOENT, "/etc/absent", "a text where the host has nothing");
+}
+
 int main(void)
 {
+	test_names();
 	test_root();
 	test_host_root();
 	test_pins();

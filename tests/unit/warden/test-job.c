@@ -54,12 +54,14 @@ static void test_domain(void)
 	plan_add(plan, OP_ALLOW, NULL, "/a b", OP_RDONLY);
 	plan_add(plan, OP_LANDLOCK, NULL, NULL, OP_SIGNALS);
 	plan_add_size(plan, OP_LIMIT_PIDS, UINT64_MAX - 1);
+	plan_add(plan, OP_EVERYWHERE, NULL, NULL, 0);
+	plan_add(plan, OP_LOOPBACK, NULL, NULL, 0);
 	job_pack(plan, false, &text);
 	tap_ok(job_parse(&text, &job, NULL) == 0 && !job.owns_pidns, "no pid namespace");
-	tap_ok(job.steps_len == 5 && job.steps[2].kind == OP_ALLOW &&
+	tap_ok(job.steps_len == 6 && job.steps[2].kind == OP_ALLOW &&
 		       strcmp(job.steps[2].dst, "/a b") == 0 && job.steps[2].flags == OP_RDONLY,
 	       "a rule with its path");
-	tap_ok(job.steps_len == 5 && job.steps[3].kind == OP_LANDLOCK &&
+	tap_ok(job.steps_len == 6 && job.steps[3].kind == OP_LANDLOCK &&
 		       job.steps[3].flags == OP_SIGNALS && job.steps[4].size == UINT64_MAX - 1,
 	       "a domain, and the largest number");
 	job_release(&job);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tap.h"
+#include "warden/sockets.h"
 
 static int ends[2];
 
@@ -161,9 +162,94 @@ static void test_terminal(void)
 	end();
 }
 
+static int count_open(void)
+{
+	int n = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+static void close_all(int *fds, size_t n)
+{
+	while (n > 0)
+		close(fds[--n]);
+}
+
+static void test_many_fds(void)
+{
+	int many[WARDEN_FDS_MAX], fds[WARDEN_FDS_MAX], before = count_open();
+	struct warden_report got = {0};
+	size_t n = WARDEN_FDS_MAX;
+	pid_t sender;
+
+	begin();
+	for (size_t i = 0; i < n; i++)
+		many[i] = ends[0];
+	warden_expect_senders(ends[1]);
+	tap_eq_int(warden_send_fds(ends[0], WARDEN_SOCKETS, 0, many, n), 0, "as many as can be");
+	tap_eq_int(warden_receive_now(ends[1], &got, fds, &n, &sender), 0, "arrive");
+	tap_ok(got.kind == WARDEN_SOCKETS && n == WARDEN_FDS_MAX && got.status == (int)n &&
+		       sender == getpid(),
+	       "all of them, with their number and who sent them");
+	close_all(fds, n);
+	warden_send_fds(ends[0], WARDEN_SOCKETS, 0, many, 35);
+	n = WARDEN_FDS_MAX;
+	tap_ok(warden_receive_fds(ends[1], &got, fds, &n) == 0 && n == 35 && got.status == 35,
+	       "the same for who waits");
+	close_all(fds, n);
+	warden_send_fds(ends[0], WARDEN_SOCKETS, 0, many, 0);
+	tap_ok(warden_receive_now(ends[1], &got, fds, &n, &sender) == 0 && n == 0 &&
+		       got.kind == WARDEN_SOCKETS && got.status == 0,
+	       "none at all can be said, too");
+	warden_send_fds(ends[0], WARDEN_LISTENER, 1, many, 3);
+	tap_ok(warden_receive_now(ends[1], &got, fds, &n, &sender) == 0 && n == 1,
+	       "another kind of report brings one");
+	close_all(fds, n);
+	warden_send_fds(ends[0], WARDEN_SOCKETS + 1, 0, many, 5);
+	tap_ok(warden_receive_now(ends[1], &got, fds, &n, &sender) == -EBADMSG && n == 0,
+	       "one that is unknown brings none");
+	tap_eq_int(warden_receive_now(ends[1], &got, fds, &n, &sender), -EAGAIN,
+		   "and that was all");
+	end();
+	tap_eq_int(count_open(), before, "nothing is left open");
+}
+
+static void test_sockets(void)
+{
+	int fds[WARDEN_FDS_MAX], before = count_open(), on = 0;
+	struct warden_report got = {0};
+	size_t n = WARDEN_FDS_MAX;
+	socklen_t size = sizeof(on);
+	struct err err = {0};
+
+	begin();
+	tap_eq_int(sockets_send_more(ends[0]), 0, "a batch of sockets");
+	tap_ok(warden_receive_fds(ends[1], &got, fds, &n) == 0 && n == SOCKETS_BATCH,
+	       "arrives in full");
+	tap_ok(n > 0 && getsockopt(fds[0], SOL_SOCKET, SO_TYPE, &on, &size) == 0 &&
+		       on == SOCK_STREAM && fcntl(fds[0], F_GETFL) & O_NONBLOCK &&
+		       fcntl(fds[0], F_GETFD) & FD_CLOEXEC,
+	       "streams that make nobody wait, closed on exec");
+	close_all(fds, n);
+	tap_eq_int(sockets_taken(ends[1]), 0, "they were taken");
+	tap_eq_int(sockets_wait_taken(ends[0], &err), 0, "which is heard of");
+	tap_eq_int(warden_send_order(ends[1], WARDEN_MORE_SOCKETS, 0), 0, "an order");
+	tap_eq_int(sockets_wait_taken(ends[0], &err), -EPIPE, "is no such word");
+	close(ends[1]);
+	ends[1] = -1;
+	tap_eq_int(sockets_wait_taken(ends[0], &err), -EPIPE, "nor is a hang-up");
+	tap_eq_int(sockets_send_more(ends[0]), -EPIPE, "to which nothing is sent");
+	end();
+	tap_eq_int(count_open(), before, "nothing is left open");
+}
+
 int main(void)
 {
 	test_terminal();
+	test_many_fds();
+	test_sockets();
 	test_reports();
 	test_orders();
 	test_hang_up();
