@@ -44,11 +44,13 @@ struct netbox {
 	pid_t child;
 	bool ended;
 	unsigned refusals, reached, batches;
-	struct refusal last; /* its strings are these */
+	void (*order)(struct netbox *box, const char *order); /* the child's, to us */
+	struct refusal last;                                  /* its strings are these */
 	char last_name[256], last_why[64], last_program[64];
 };
 
-static int netbox_channel = -1; /* inside */
+static int netbox_channel = -1;      /* inside */
+static int netbox_family = AF_INET6; /* of the sockets: AF_INET is a kernel without IPv6 */
 
 static inline void netbox_die(const char *what)
 {
@@ -107,7 +109,7 @@ static inline void netbox_feed(int feed, bool first)
 				  IPPROTO_ICMPV6);
 	}
 	for (int i = 0; i < NETBOX_BATCH; i++)
-		fds[n++] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		fds[n++] = socket(netbox_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	netbox_send(feed, "s", 1, fds, n);
 	if (!first)
 		usleep(20000); /* the copies here must not matter */
@@ -175,6 +177,10 @@ static inline void netbox_on_request(void *data, short revents)
 		box->ended = true;
 		return;
 	}
+	if (r.said[0] == '!') {
+		box->order(box, r.said + 1);
+		return;
+	}
 	if (r.said[0]) {
 		tap_ok(r.ok, "%s", r.said);
 		return;
@@ -202,8 +208,9 @@ static inline void netbox_on_feed(void *data, short revents)
 		loop_remove(&box->loop, box->feed);
 		return;
 	}
-	box->batches++;
 	broker_take(box->broker, fds, n);
+	if (box->batches++ == 0)
+		(void)send(box->feed, "t", 1, MSG_NOSIGNAL);
 }
 
 static inline int netbox_more(void *data)
@@ -273,6 +280,8 @@ static inline _Noreturn void netbox_inside(int channel, int feed, void (*inside)
 	}
 	netbox_channel = channel;
 	netbox_feed(feed, true);
+	if (recv(feed, &byte, 1, 0) != 1) /* nobody begins before the broker has */
+		netbox_die("feed");
 	feeder = fork();
 	if (feeder == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -284,17 +293,19 @@ static inline _Noreturn void netbox_inside(int channel, int feed, void (*inside)
 	close(feed);
 	inside(data);
 	kill(feeder, SIGKILL);
+	waitpid(feeder, NULL, 0);
 	_exit(0);
 }
 
-/* Starts INSIDE(data) in a network of its own. 0, or what broker_new() said. */
+/* Starts INSIDE(data) in a network of its own. 0, or what broker_new() said. BOX is empty but
+ * for `order`, which gets what netbox_say() says after a "!". */
 static inline int netbox_start(struct netbox *box, const struct plan_net *net,
 			       void (*inside)(void *), void *data, struct err *err)
 {
 	struct broker_ear ear = {.refused = netbox_refused, .reached = netbox_reached, .data = box};
 	int requests[2], feed[2], r;
 
-	*box = (struct netbox){0};
+	*box = (struct netbox){.order = box->order};
 	r = broker_new(net, &box->loop, netbox_more, box, &ear, &box->broker, err);
 	if (r < 0)
 		return r;

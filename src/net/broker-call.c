@@ -40,8 +40,8 @@ void call_expect(struct passage *p)
 	else if (r == -ENOBUFS || r == -ENOMEM)
 		passage_fail(p, EAGAIN);
 	else if (r == -EADDRINUSE && !endpoint_is_loopback(&p->to))
-		passage_fail(p,
-			     EADDRINUSE); /* a server inside, for every address: not who is meant */
+		/* A server inside, for every address: not who is meant. */
+		passage_fail(p, EADDRINUSE);
 	else if (r < 0)
 		passage_fail(p, 0); /* the command's own listener wins, or nobody can */
 	else

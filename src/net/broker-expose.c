@@ -230,6 +230,7 @@ void expose_free(struct broker *b)
 		if (entry->fd < 0)
 			continue;
 		poller_remove(b->poller, entry);
+		(void)shutdown(entry->fd, SHUT_RDWR); /* whoever has a copy still */
 		fd_close(entry->fd);
 	}
 	free(b->exposed);

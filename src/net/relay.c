@@ -18,7 +18,7 @@ enum {
 	CHUNK = 1024 * 1024, /* in a pipe at once, */
 	LARGE = 16,          /* for as many; the others have what pipe(2) gives: a user's pipes
 			      * share one allowance, and it is not only ours */
-	TURN = 1024 * 1024,  /* passed in one go, before others have theirs */
+	TURN = 2048 * 1024,  /* passed in one go, before others have theirs */
 	PIPES_KEPT = 8,
 };
 
@@ -69,10 +69,18 @@ int socket_reset(int fd)
 void socket_tune(int fd, bool near)
 {
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	/* Between two sockets of one machine there is nothing to be measured or paced: that would
-	 * cost more than the bytes. */
-	if (near)
+	if (near) {
+		/* Between two sockets of one machine there is nothing to be measured or paced:
+		 * that would cost more than the bytes. */
 		(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "reno", strlen("reno"));
+		return;
+	}
+	/* What the command asks of its own socket ends here, so a peer that is gone without a
+	 * word is found by us: after four minutes. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){120}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){30}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){4}, sizeof(int));
 }
 
 static int pipe_lend(struct relays *relays, struct pipe *ret)

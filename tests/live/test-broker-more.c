@@ -2,8 +2,8 @@
 /* The broker: ports that lead inside, names, and commands that mean harm. */
 #include "netbox-host.h"
 
+#include <netinet/tcp.h>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 static bool own_hosts; /* a mount that only we see */
@@ -60,7 +60,7 @@ static void test_expose(void)
 	struct plan_net net = everything();
 	struct endpoint at = v4("127.0.0.1", expose_port);
 	struct err err = {0};
-	struct netbox box;
+	struct netbox box = {0};
 	char port[8];
 	int status, taken;
 	pid_t clients;
@@ -151,7 +151,7 @@ static void astray_inside(void *data)
 static void test_names(void)
 {
 	struct plan_net net = everything();
-	struct netbox box;
+	struct netbox box = {0};
 	char rule[64];
 
 	if (!own_hosts) {
@@ -185,10 +185,208 @@ static void make_hosts(void)
 	close(fd);
 }
 
+static size_t own_memory(void)
+{
+	size_t size = 0, resident = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	if (!file || fscanf(file, "%zu %zu", &size, &resident) != 2)
+		abort();
+	fclose(file);
+	return resident * 4096;
+}
+
+static int open_fds(void)
+{
+	int count = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static int most_fds;
+static size_t most_memory;
+
+static void measure(struct netbox *box, const char *order)
+{
+	(void)box, (void)order;
+	most_fds = open_fds() > most_fds ? open_fds() : most_fds;
+	most_memory = own_memory() > most_memory ? own_memory() : most_memory;
+}
+
+/* Ten thousand that are begun and dropped, of which some were told of and some not. */
+static void begin_many(void)
+{
+	struct endpoint to = v4("127.0.0.1", echo_port), world = v4("192.0.2.1", 1);
+	struct sockaddr_storage address;
+	socklen_t len;
+
+	for (int i = 0; i < 10000; i++) {
+		struct endpoint *at = i % 3 == 2 ? &world : &to;
+		int fd = stream(AF_INET, SOCK_NONBLOCK);
+
+		world.port++;
+		len = endpoint_write(at, AF_INET, &address);
+		if (i % 2 == 0)
+			netbox_tell(at, true, i % 4 == 0);
+		if (i % 5 != 4)
+			(void)!connect(fd, (void *)&address, len);
+		close(fd);
+		if (i % 1000 == 999)
+			netbox_say(true, "!measure");
+	}
+}
+
+/* Writes and never reads: FDS of them, as many as may be. */
+static void never_read(int *fds, int count)
+{
+	struct endpoint to = v4("127.0.0.1", echo_port);
+	static char block[65536];
+
+	for (int i = 0; i < count; i++) {
+		fds[i] = stream(AF_INET, 0);
+		(void)netbox_connect(fds[i], AF_INET, &to);
+		(void)fcntl(fds[i], F_SETFL, O_NONBLOCK);
+	}
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < count; i++)
+			while (send(fds[i], block, sizeof(block), MSG_NOSIGNAL) > 0)
+				;
+		usleep(10000);
+	}
+	netbox_say(true, "!measure");
+}
+
+static void one_byte_each(void)
+{
+	struct endpoint to = v4("127.0.0.1", echo_port);
+	int fd = stream(AF_INET, 0), got = 0;
+	char buf[4096];
+	ssize_t n;
+
+	(void)netbox_connect(fd, AF_INET, &to);
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	for (int i = 0; i < 20000; i++)
+		if (send(fd, "x", 1, MSG_NOSIGNAL) != 1)
+			break;
+	while (got < 20000 && (n = recv(fd, buf, sizeof(buf), 0)) > 0)
+		got += (int)n;
+	netbox_say(got == 20000, "segments of one byte: %d of 20000 came back", got);
+	close(fd);
+}
+
+static void harm_inside(void *data)
+{
+	struct endpoint to = v4("127.0.0.1", echo_port);
+	int fds[40];
+
+	(void)data;
+	netbox_say(visit(AF_INET, &to) == 0, "before");
+	begin_many();
+	usleep(6000000); /* what never came is expected no more */
+	netbox_say(visit(AF_INET, &to) == 0, "after ten thousand connects all is well");
+	never_read(fds, 40);
+	netbox_say(visit(AF_INET, &to) == 0, "beside 40 that write and never read, too");
+	one_byte_each();
+	for (int i = 0; i < 40; i++)
+		close(fds[i]);
+	usleep(200000);
+	netbox_say(visit(AF_INET, &to) == 0, "and after them");
+}
+
+static void test_harm(void)
+{
+	struct plan_net net = everything();
+	struct netbox box = {.order = measure};
+	int fds = open_fds();
+	size_t memory = own_memory();
+
+	net.connections = 64;
+	most_fds = 0;
+	most_memory = 0;
+	run_box(&box, &net, harm_inside);
+	tap_ok(most_fds < fds + 700, "descriptors are bounded: %d more at most", most_fds - fds);
+	tap_ok(most_memory < memory + (8 << 20), "so is memory: %zu KiB more at most",
+	       (most_memory - memory) >> 10);
+	tap_eq_int(open_fds(), fds, "nothing is left open");
+}
+
+static void narrow(struct netbox *box, const char *rule)
+{
+	struct err err = {0};
+	unsigned gone = 0;
+
+	if (rule[0] == '+')
+		tap_ok(broker_widen(box->broker, rule + 1, &err) == 0, "widened %s", err.message);
+	else
+		tap_ok(broker_narrow(box->broker, rule, &gone, &err) == 0 && gone > 0,
+		       "narrowed %s", err.message);
+}
+
+static void narrow_inside(void *data)
+{
+	struct endpoint one = v4("127.0.0.1", echo_port), other = v6("::1", echo_port);
+	int fd = stream(AF_INET, 0), kept = stream(AF_INET6, 0);
+	char byte;
+
+	(void)data;
+	netbox_say(netbox_connect(fd, AF_INET, &one) == 0 && word(fd), "a rule holds");
+	netbox_say(netbox_connect(kept, AF_INET6, &other) == 0 && word(kept), "so does another");
+	netbox_say(true, "!127.0.0.1:%u", echo_port);
+	netbox_say(recv(fd, &byte, 1, 0) < 0 && errno == ECONNRESET,
+		   "when it goes its connections are reset");
+	netbox_say(word(kept), "those of others are not");
+	netbox_say(visit(AF_INET, &one) == ECONNREFUSED, "and none is made");
+	netbox_say(true, "!+127.0.0.1:%u", echo_port);
+	netbox_say(visit(AF_INET, &one) == 0, "until it is allowed again");
+	close(fd);
+	close(kept);
+}
+
+static void test_narrow(void)
+{
+	struct plan_net net = everything();
+	struct netbox box = {.order = narrow};
+	char rule[64];
+
+	net.loopback = false;
+	snprintf(rule, sizeof(rule), "127.0.0.1:%u", echo_port);
+	strv_add(&net.hosts, rule);
+	snprintf(rule, sizeof(rule), "[::1]:%u", echo_port);
+	strv_add(&net.hosts, rule);
+	run_box(&box, &net, narrow_inside);
+	strv_release(&net.hosts);
+}
+
+static void old_inside(void *data)
+{
+	struct endpoint four = v4("127.0.0.1", echo_port), six = v6("::1", echo_port);
+	struct endpoint far = v4("192.0.2.1", 80);
+
+	(void)data;
+	netbox_say(visit(AF_INET, &four) == 0, "with sockets of IPv4 alone it is reached");
+	netbox_say(visit(AF_INET, &far) == ENETUNREACH, "and what is refused is refused");
+	netbox_say(visit(AF_INET6, &six) != 0, "IPv6 leads nowhere");
+}
+
+static void test_without_v6(void)
+{
+	struct plan_net net = everything();
+	struct netbox box = {0};
+
+	netbox_family = AF_INET;
+	run_box(&box, &net, old_inside);
+	netbox_family = AF_INET6;
+}
+
 static void all(void)
 {
+	test_without_v6();
 	test_expose();
 	test_names();
+	test_narrow();
+	test_harm();
 }
 
 int main(void)
