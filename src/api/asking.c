@@ -9,15 +9,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "api/allow.h"
-#include "api/edit.h"
-#include "api/run.h"
-#include "backend/local.h"
-#include "backend/network.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/loop.h"
-#include "policy/remedy.h"
+#include "base/str.h"
 
 enum { LINE_MAX_ = 16, SHOWN_MAX = 60, CTRL_C = 3, CTRL_D = 4, ESCAPE = 27, DELETE = 127 };
 
@@ -37,8 +33,8 @@ struct question {
 };
 
 struct asking {
-	const struct run *run;
-	struct loop *loop;          /* NULL: not yet, or not any more */
+	struct asking_subject subject;
+	struct loop *loop;
 	struct question *questions; /* the first is on the screen */
 	struct strv said_no;
 	unsigned asked;
@@ -70,62 +66,17 @@ static void answer_all(struct question *q, bool allow)
 	free(q);
 }
 
-/* Only a command that is registered has a sandbox that a rule can be written for. */
 static bool can_keep(const struct asking *a)
 {
-	return a->run->command != NULL;
-}
-
-/* -- The rule that stays ----------------------------------------------------- */
-
-static int write_rule(const struct asking *a, const char *rule, struct allowed *ret,
-		      struct edit *edit, struct err *err)
-{
-	const struct run *run = a->run;
-	_cleanup_(resolved_release) struct resolved now = {0};
-	struct remedy remedy = {0};
-	int r = edit_begin_user(run->context.workspace.root, true, edit, err);
-
-	/* As the files have it: options of this run are no part of what is kept. */
-	if (r == 0)
-		r = spec_resolve(&edit->context.config, run->command, NULL,
-				 &edit->context.workspace, &edit->context.user, &now, err);
-	if (r == 0)
-		r = remedy_find(&now.spec, &edit->context.user, "hosts", "connect", rule, &remedy,
-				err);
-	if (r == 0 && !remedy.possible)
-		r = err_set(err, ERR_POLICY, -EPERM, "%s", remedy.why);
-	if (r == 0)
-		r = allow_rule(&edit->context, edit->layer, edit_file(edit), edit->doc,
-			       run->command, &remedy, ret, err);
-	if (r == 0)
-		r = edit_commit(edit, err);
-	remedy_release(&remedy);
-	return r;
+	return a->subject.keep != NULL;
 }
 
 static void keep_rule(const struct asking *a, const char *rule)
 {
-	_cleanup_(allowed_release) struct allowed allowed = {0};
-	_cleanup_(edit_release) struct edit edit = {.dirfd = -1};
-	_cleanup_(str_release) struct str out = {0};
-	struct err err = {0};
-	int r = write_rule(a, rule, &allowed, &edit, &err);
+	_cleanup_(str_release) struct str said = {0};
 
-	if (r == 0)
-		r = str_append(&out, "pale: added to ");
-	else
-		(void)str_appendf(&out, "pale: for this run only: ");
-	if (r == 0)
-		r = str_append_escaped(&out, edit_file(&edit), strlen(edit_file(&edit)));
-	if (r == 0)
-		r = str_append(&out, ": ");
-	if (r == 0)
-		(void)str_append_escaped(&out, str_text(&allowed.change), allowed.change.len);
-	else
-		(void)str_append_escaped(&out, err.message, strlen(err.message));
-	if (str_append_char(&out, '\n') == 0)
-		print(a, str_text(&out));
+	a->subject.keep(a->subject.data, rule, &said);
+	print(a, str_text(&said));
 }
 
 /* -- The screen -------------------------------------------------------------- */
@@ -139,7 +90,7 @@ static void leave_screen(struct asking *a)
 	a->timer.at_ns = LOOP_NEVER;
 	(void)tcsetattr(a->tty, TCSAFLUSH, &a->before);
 	a->tty = fd_close(a->tty);
-	local_hold(false);
+	a->subject.hold(a->subject.data, false);
 }
 
 static void finish(struct asking *a, enum verdict_kind verdict)
@@ -245,13 +196,6 @@ static int put_shown(struct str *out, const char *text)
 			       : str_append_escaped(out, text, len);
 }
 
-static const char *command_name(const struct run *run)
-{
-	return run->command              ? run->command
-	       : run->plan->argv.len > 0 ? run->plan->argv.items[0]
-					 : "the command";
-}
-
 static void print_question(const struct asking *a, const struct question *q)
 {
 	_cleanup_(str_release) struct str out = {0};
@@ -259,7 +203,7 @@ static void print_question(const struct asking *a, const struct question *q)
 	int r = str_append(&out, "\033[0m\npale: ");
 
 	if (r == 0)
-		r = put_shown(&out, command_name(a->run));
+		r = put_shown(&out, a->subject.command);
 	if (r == 0)
 		r = str_append(&out, " wants to reach ");
 	if (r == 0)
@@ -284,9 +228,9 @@ static bool enter_screen(struct asking *a)
 	a->tty = open_tty();
 	if (a->tty < 0)
 		return false;
-	local_hold(true);
+	a->subject.hold(a->subject.data, true);
 	if (tcgetattr(a->tty, &a->before) < 0 || loop_add(a->loop, a->tty, POLLIN, on_key, a) < 0) {
-		local_hold(false);
+		a->subject.hold(a->subject.data, false);
 		a->tty = fd_close(a->tty);
 		return false;
 	}
@@ -303,7 +247,7 @@ static bool enter_screen(struct asking *a)
 
 static void show_next(struct asking *a)
 {
-	while (a->questions && a->loop && a->tty < 0) {
+	while (a->questions && a->tty < 0) {
 		struct question *q = a->questions;
 
 		if (enter_screen(a)) {
@@ -344,17 +288,13 @@ static struct question *add(struct asking *a, const char *rule, const char *prog
 	return q;
 }
 
-static void on_ask(void *data, const char *name, uint16_t port, const char *program,
-		   void (*answer)(void *answer_data, bool allow), void *answer_data)
+void asking_ask(struct asking *a, const char *rule, const char *program,
+		void (*answer)(void *answer_data, bool allow), void *answer_data)
 {
-	struct asking *a = ((struct run *)data)->asking;
-	_cleanup_(freep) char *rule = str_printf("%s:%u", name, (unsigned)port);
-	struct question *q = rule ? find(a, rule) : NULL;
+	struct question *q = find(a, rule);
 	struct waiter *w = NULL;
 
-	/* What a ceiling forbids is nobody's to allow here. */
-	if (!q && rule && a->loop && a->asked < ASKING_MAX && !strv_has(&a->said_no, rule) &&
-	    resolved_may_reach(&a->run->resolved, rule))
+	if (!q && a->asked < ASKING_MAX && !strv_has(&a->said_no, rule))
 		q = add(a, rule, program);
 	if (q)
 		w = malloc(sizeof(*w));
@@ -367,54 +307,35 @@ static void on_ask(void *data, const char *name, uint16_t port, const char *prog
 	show_next(a);
 }
 
-static void on_begin(void *data, struct loop *loop)
-{
-	struct asking *a = ((struct run *)data)->asking;
-
-	a->loop = loop;
-	a->timer = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_late, .data = a};
-	loop_add_timer(loop, &a->timer);
-}
-
-static void on_over(void *data)
-{
-	struct asking *a = ((struct run *)data)->asking;
-
-	if (!a->loop)
-		return;
-	if (a->tty >= 0) {
-		print(a, "\n");
-		leave_screen(a);
-	}
-	loop_remove_timer(a->loop, &a->timer);
-	a->loop = NULL;
-	while (a->questions) {
-		struct question *q = a->questions;
-
-		a->questions = q->next;
-		answer_all(q, false);
-	}
-}
-
-int run_asking_new(struct run *run, struct network_ear *ear)
+struct asking *asking_new(const struct asking_subject *subject, struct loop *loop)
 {
 	struct asking *a = calloc(1, sizeof(*a));
 
 	if (!a)
-		return -ENOMEM;
-	a->run = run;
+		return NULL;
+	a->subject = *subject;
 	a->tty = -1;
-	run->asking = a;
-	ear->ask = on_ask;
-	ear->begins = on_begin;
-	ear->over = on_over;
-	return 0;
+	a->loop = loop;
+	a->timer = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_late, .data = a};
+	loop_add_timer(loop, &a->timer);
+	return a;
 }
 
 struct asking *asking_free(struct asking *a)
 {
 	if (!a)
 		return NULL;
+	if (a->tty >= 0) {
+		print(a, "\n");
+		leave_screen(a);
+	}
+	loop_remove_timer(a->loop, &a->timer);
+	while (a->questions) {
+		struct question *q = a->questions;
+
+		a->questions = q->next;
+		answer_all(q, false);
+	}
 	strv_release(&a->said_no);
 	free(a);
 	return NULL;

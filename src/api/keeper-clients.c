@@ -28,6 +28,7 @@ void keeper_hang_up(struct client *client)
 			*at = client->next;
 			break;
 		}
+	keeper_unask(k, client);
 	if (client->job) {
 		client->job->client = NULL;
 		standing_end(k->standing, client->job->id);
@@ -126,6 +127,9 @@ static void obey(struct client *client, struct session_message *message)
 		break;
 	case SESSION_INFO:
 		keeper_info(client);
+		break;
+	case SESSION_ANSWER:
+		keeper_answer(client, message);
 		break;
 	case SESSION_NETWORK:
 		keeper_network(client, message);

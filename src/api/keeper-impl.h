@@ -100,6 +100,10 @@ struct keeper {
 	struct shell_state shell; /* as the last line for it left it */
 	size_t n_clients, n_living, n_finished;
 	uint32_t last_id;
+	struct keeper_question *questions;
+	struct strv said_no; /* rules that were refused by who was asked */
+	uint64_t last_question;
+	unsigned n_asked;
 	bool is_gone; /* the sandbox, by itself */
 };
 
@@ -133,6 +137,12 @@ void keeper_output(struct client *client, struct session_message *message);
 void keeper_wait(struct client *client, struct session_message *message);
 void keeper_signal(struct client *client, struct session_message *message);
 void keeper_info(struct client *client);
+
+/* keeper-asking.c: see struct standing_ear. */
+void keeper_ask(void *data, const char *name, uint16_t port, const char *program,
+		void (*fn)(void *answer_data, bool allow), void *answer_data);
+void keeper_answer(struct client *client, struct session_message *message);
+void keeper_unask(struct keeper *k, const struct client *client); /* NULL: whoever was asked */
 
 /* keeper-network.c: what the session may reach, and less or more of it. */
 void keeper_network(struct client *client, struct session_message *message);

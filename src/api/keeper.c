@@ -251,6 +251,8 @@ static void close_all(struct keeper *k)
 	k->standing = standing_close(k->standing, &whole);
 	end_jobs(k);
 	keeper_hang_up_all(k);
+	keeper_unask(k, NULL);
+	strv_release(&k->said_no);
 	on_tampered(k, &whole.events);
 	events_release(&whole.events);
 	violations_release(&whole.violations);
@@ -275,6 +277,7 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 					 .stopped = on_stopped,
 					 .refused = on_refused,
 					 .ended = on_ended,
+					 .ask = keeper_ask,
 					 .tampered = on_tampered,
 					 .gone = on_gone,
 					 .data = k};

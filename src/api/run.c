@@ -7,7 +7,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "api/asking.h"
+#include "api/run-asking.h"
 #include "api/run-history.h"
 #include "api/run-refused.h"
 #include "api/run-stage.h"
@@ -335,7 +335,6 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
 	struct network_ear ear = {.refused = tell_refused, .data = run};
-	int r;
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
 	if (plan->tool)
@@ -343,11 +342,9 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 	if (plan->tool && plan->timeout_ms == UINT64_MAX)
 		plan->timeout_ms = TOOL_TIMEOUT_MS;
 	stdio.kept = run->history.output;
-	if (plan->net.asks && run_asking_new(run, &ear) < 0)
-		return err_oom(err);
-	r = local_run(plan, &stdio, way->request->profile, &ear, &run->result, err);
-	run->asking = asking_free(run->asking);
-	return r;
+	if (plan->net.asks)
+		run_asks(&ear);
+	return local_run(plan, &stdio, way->request->profile, &ear, &run->result, err);
 }
 
 /* Time and CPU time are each command's. */

@@ -11,6 +11,7 @@
 
 #include "api/session-place.h"
 #include "api/session-proto.h"
+#include "api/session-questions.h"
 #include "api/session.h"
 #include "backend/local-streams.h"
 #include "base/cleanup.h"
@@ -29,6 +30,7 @@ struct caller {
 	struct loop loop;
 	int sock, signals;
 	struct local_streams *streams; /* NULL: there is nothing to carry */
+	struct session_questions questions;
 	uint64_t max_output;
 	struct session_answer *answer;
 	bool ended; /* the command has, or the session: *answer or *err says how */
@@ -123,8 +125,8 @@ static uint32_t flags_of(const struct caller *c)
 
 	return (call->background ? SESSION_BACKGROUND : 0) | (call->wants_json ? SESSION_JSON : 0) |
 	       (call->is_tool ? SESSION_TOOL : 0) | (call->shell ? SESSION_SHELL : 0) |
-	       (call->quiet ? SESSION_QUIET : 0) | (call->notes >= 0 ? SESSION_NOTES : 0) |
-	       (call->cwd ? SESSION_CWD_ASKED : 0) |
+	       (call->quiet ? SESSION_QUIET : 0) | (call->asks ? SESSION_ASKS : 0) |
+	       (call->notes >= 0 ? SESSION_NOTES : 0) | (call->cwd ? SESSION_CWD_ASKED : 0) |
 	       (c->max_output != UINT64_MAX ? SESSION_PIPED : 0) |
 	       (c->streams && local_streams_pty(c->streams) ? SESSION_PTY : 0);
 }
@@ -312,6 +314,16 @@ static void take_pipes(struct caller *c, struct session_message *m)
 	end(c, 0);
 }
 
+static void take_question(struct caller *c, struct session_message *m)
+{
+	c->questions.sock = c->sock;
+	c->questions.loop = &c->loop;
+	c->questions.streams = c->streams;
+	c->questions.command = c->call->argv[0];
+	if (!session_question(&c->questions, m))
+		broken(c);
+}
+
 static void take_message(struct caller *c, struct session_message *m)
 {
 	switch (m->head.kind) {
@@ -326,6 +338,9 @@ static void take_message(struct caller *c, struct session_message *m)
 		break;
 	case SESSION_STARTED:
 		take_started(c, m);
+		break;
+	case SESSION_QUESTION:
+		take_question(c, m);
 		break;
 	case SESSION_PIPES:
 		take_pipes(c, m);
@@ -444,6 +459,7 @@ static int call_at(int sock, const struct session_call *call, struct session_ans
 		signals = c.signals;
 		if (r == 0)
 			r = turn(&c, err);
+		session_questions_end(&c.questions);
 		tell_dropped(ret, local_streams_free(c.streams));
 		loop_release(&c.loop);
 		max_output = c.max_output;
@@ -493,7 +509,7 @@ int session_reach(const struct session_where *where, struct err *err)
 static int reach_or_start(const struct session_call *call, struct err *err)
 {
 	_cleanup_(freep) char *folder = NULL;
-	struct run_request request = {.workspace = call->workspace};
+	struct run_request request = {.workspace = call->workspace, .ask.asks = call->asks};
 	const struct session_wish wish = {.name = SESSION_DEFAULT, .lifeline = -1};
 	struct session_started started = {0};
 	int sock = reach_slow(SESSION_DEFAULT, call->workspace, &folder, err), r;

@@ -38,6 +38,7 @@ enum session_kind {
 	SESSION_STOP,     /* everything */
 	SESSION_INFO,
 	SESSION_NETWORK, /* struct session_network, rules to take back, rules to add */
+	SESSION_ANSWER,  /* struct session_number: the id of a QUESTION, twice, and 1 for yes */
 	SESSION_REQUESTS_END_,
 
 	SESSION_ERROR = 64, /* struct session_failure, message, hint */
@@ -49,6 +50,8 @@ enum session_kind {
 	SESSION_BYTES,      /* struct session_bytes, and then bytes, no string */
 	SESSION_DONE,
 	SESSION_FACTS, /* JSON */
+	/* struct session_number, a rule, a program or "": to who runs a command with SESSION_ASKS. */
+	SESSION_QUESTION,
 };
 
 /* Of requests, in the head. */
@@ -65,6 +68,7 @@ enum {
 	SESSION_IF_IDLE = 1 << 9,   /* STOP: not when a command is running */
 	SESSION_SHELL = 1 << 11,    /* EXEC: argv is one line; see api/shell-state.h */
 	SESSION_QUIET = 1 << 10,    /* EXEC: no notes */
+	SESSION_ASKS = 1 << 12,     /* EXEC: who sends it can be asked */
 };
 
 struct session_head {

@@ -29,6 +29,7 @@ struct session_call {
 	bool background;
 	bool wants_json;
 	bool quiet; /* no notes */
+	bool asks;  /* on our terminal, about names that no rule allows */
 };
 
 struct session_answer {

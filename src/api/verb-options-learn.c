@@ -8,7 +8,8 @@
 struct opt_table options_sandbox_profile(void)
 {
 	/* of the boundary, what a command most often lacks */
-	static const enum dim dims[] = {DIM_NETWORK, DIM_PATHS_READABLE};
+	static const enum dim dims[] = {DIM_NETWORK, DIM_HOSTS,   DIM_PORTS,
+					DIM_EXPOSE,  DIM_SOCKETS, DIM_PATHS_READABLE};
 	static const struct opt plain[] = {
 		{"preset", 0, "NAME", "the boundary of this preset instead", OPT_PRESET, NULL},
 		JSON,

@@ -27,6 +27,9 @@ struct opt_table options_exec(void)
 		{"shell", 0, NULL,
 		 "CMD is a line for a shell, which goes on where the last one ended", OPT_LINE,
 		 NULL},
+		{"ask", 0, NULL,
+		 "ask on this terminal about names that no rule of the session allows", OPT_ASK,
+		 NULL},
 		{"cwd", 0, "DIR", "where it begins; here, if left out", OPT_CWD, NULL},
 		{"setenv", 0, "NAME=VALUE", "set a variable for the command", OPT_SETENV, NULL},
 		WORKSPACE,
@@ -61,8 +64,8 @@ struct opt_table options_session_start(void)
 		{"lifeline-fd", 0, "N", "end it when the other end of descriptor N hangs up",
 		 OPT_LIFELINE_FD, FOR_PROGRAMS},
 	};
-	static const int left_out[] = {OPT_EXPLAIN, OPT_JSON,       OPT_RESULT, OPT_RESULT_FD,
-				       OPT_SPEC_FD, OPT_PROFILE_FD, OPT_ASK};
+	static const int left_out[] = {OPT_EXPLAIN,   OPT_JSON,    OPT_RESULT,
+				       OPT_RESULT_FD, OPT_SPEC_FD, OPT_PROFILE_FD};
 	static struct opt items[160];
 	static size_t len;
 	const struct opt_table run = options_run();

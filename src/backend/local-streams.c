@@ -101,6 +101,11 @@ void local_streams_resume(struct local_streams *s)
 	streams_resume(&s->streams);
 }
 
+void local_streams_hold(struct local_streams *s, bool held)
+{
+	streams_hold(&s->streams, held);
+}
+
 void local_streams_resize(struct local_streams *s)
 {
 	terminal_resize(&s->streams.terminal);

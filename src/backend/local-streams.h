@@ -25,6 +25,7 @@ int local_streams_start(struct local_streams *s, struct loop *loop,
 void local_streams_attach(struct local_streams *s, int master);
 void local_streams_suspend(struct local_streams *s);
 void local_streams_resume(struct local_streams *s);
+void local_streams_hold(struct local_streams *s, bool held); /* carry nothing for now */
 void local_streams_resize(struct local_streams *s);
 /* True: nothing is left to carry; else the loop is done when nothing is. */
 bool local_streams_end(struct local_streams *s);

@@ -66,6 +66,9 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	case OPT_LINE:
 		args->call.shell = true;
 		return 0;
+	case OPT_ASK:
+		args->call.asks = true;
+		return 0;
 	case OPT_CWD:
 		args->call.cwd = value;
 		return 0;

@@ -37,10 +37,23 @@ void broker_want_more(struct broker *b)
 	b->asked_more = b->more(b->more_data) >= 0;
 }
 
+/* One by one, when it is needed: most of a batch never is. */
+static void prepare_socket(const struct broker *b, int fd)
+{
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+	socket_tune(fd, true); /* what it accepts inherits that */
+	if (!b->has_v6)
+		return;
+	(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &(int){1}, sizeof(int));
+}
+
 int broker_socket(struct broker *b)
 {
 	int fd = b->pool_len > 0 ? b->pool[--b->pool_len] : -1;
 
+	if (fd >= 0)
+		prepare_socket(b, fd);
 	if (b->pool_len < POOL_LOW)
 		broker_want_more(b);
 	return fd;
@@ -81,10 +94,8 @@ static void see_to(struct passage *p, uint64_t now)
 		}
 		break;
 	case PASSAGE_HEARS:
-		if (late) {
-			hello_forget(p);
-			passage_join(p);
-		}
+		if (late)
+			hello_late(p);
 		break;
 	case PASSAGE_NEW:
 	case PASSAGE_ASKS:
@@ -239,12 +250,6 @@ static void take_stream(struct broker *b, int fd, bool is_v6)
 		return;
 	}
 	b->has_v6 |= is_v6;
-	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-	socket_tune(fd, true); /* what it accepts inherits that */
-	if (is_v6) {
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int));
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_FREEBIND, &(int){1}, sizeof(int));
-	}
 	b->pool[b->pool_len++] = fd;
 }
 

@@ -226,6 +226,8 @@ void resolver_take(struct resolver *resolver, int datagrams, int stream)
 	}
 	if (datagrams < 0)
 		return;
+	/* As much as may be: whoever's question is lost waits for seconds. */
+	(void)setsockopt(datagrams, SOL_SOCKET, SO_RCVBUF, &(int){1 << 20}, sizeof(int));
 	resolver->datagrams = (struct poll_entry){
 		.fd = datagrams, .events = EPOLLIN, .fn = on_datagrams, .data = resolver};
 	if (poller_add(resolver->poller, &resolver->datagrams) < 0)

@@ -183,12 +183,17 @@ bool brokered_waits_for(const struct brokered *b, const struct endpoint *to)
 	return false;
 }
 
-/* The errno that ends its wait, or 0. */
-static int overdue(const struct brokered_call *call, uint64_t now)
+/* The errno that ends its wait, or 0. A signal counts when it was there the last time, too: one
+ * that another thread takes is gone by then, and who is told to restart without having one
+ * would see an errno that nobody knows. */
+static int overdue(struct brokered_call *call, uint64_t now)
 {
+	bool before = call->signalled;
+
 	if (now >= call->until_ns)
 		return EINPROGRESS; /* as connect(2) calls it */
-	if (!task_has_signal(call->pid))
+	call->signalled = task_has_signal(call->pid);
+	if (!before || !call->signalled)
 		return 0;
 	return call->until_ns == UINT64_MAX ? RESTART
 					    : EINTR; /* a wait with an end is not begun anew */

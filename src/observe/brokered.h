@@ -26,6 +26,7 @@ struct brokered_call {
 	pid_t pid;
 	struct endpoint to;
 	uint64_t until_ns; /* SO_SNDTIMEO; UINT64_MAX: none */
+	bool signalled;    /* when it was looked at last */
 };
 
 struct brokered {

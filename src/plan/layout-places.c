@@ -145,7 +145,8 @@ static int add_sockets(struct layout *l, struct err *err)
 							  .src = at->real,
 							  .access = ACCESS_READ,
 							  .id = at->id,
-							  .flags = OP_IDMAP | OP_FILE}) < 0)
+							  .flags = OP_IDMAP | OP_FILE,
+							  .is_socket = true}) < 0)
 			return err_oom(err);
 	}
 	return 0;

@@ -34,6 +34,7 @@ struct place {
 	bool is_cache;  /* of pale's own state: hidden by its name only */
 	bool is_staged; /* a folder of the stage */
 	bool is_part;   /* … writable below such a folder */
+	bool is_socket; /* an overlay around it would show a name that leads nowhere */
 };
 
 struct places {

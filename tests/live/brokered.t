@@ -243,6 +243,20 @@ def case_unix_sockets_NW05(p):
 
 
 @needs('sockets')
+def case_unix_sockets_in_the_workspace(p):
+    path = p.ws / 'db.sock'
+    service = Service(p, path)
+    for options in p.each((), ('--filesystem', 'readonly'), ('--filesystem', 'readonly', '--ephemeral'), ('--staged',)):
+        if '--staged' in options and ENGINE:
+            continue
+        service.taken = 0
+        r = p.pale(*options, '--socket', path, '--', PYTHON, '-c', ASK, path)
+        ok(r.booted and service.taken == 1 and path.is_socket(), p, f"{' '.join(options) or 'direct'}: it is reached, and stays", r)
+    service.close()
+    path.unlink()
+
+
+@needs('sockets')
 def case_unix_sockets_refused(p):
     link = p.outside / 'link.sock'
     path = p.outside / 'real.sock'
@@ -266,6 +280,61 @@ def case_unix_sockets_refused(p):
         f.unlink()
 
 
+class Counter:
+    """A server on the host's loopback that says hello, and counts."""
+
+    def __init__(self):
+        self.socket = socket.create_server(('127.0.0.1', 0), backlog=128)
+        self.port, self.taken = self.socket.getsockname()[1], 0
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                c, _ = self.socket.accept()
+            except OSError:
+                return
+            self.taken += 1
+            c.sendall(b'hello')
+            c.close()
+
+
+MANY = '''
+import os, socket, subprocess, sys
+print("BOOTED")
+good = 0
+for i in range(100):
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 5) as s:
+        good += s.recv(9) == b"hello"
+print("good", good)
+open("made", "w").close()
+print("seen", os.path.exists("/proc/" + sys.argv[2]))
+subprocess.Popen(["sleep", "60", sys.argv[3]], start_new_session=True)
+try:
+    socket.create_connection(("192.0.2.1", 80), 5)
+except OSError as e:
+    print(e.errno)
+'''
+
+
+@needs('isolated')
+def case_integration(p):
+    """The preset: the host's loopback, processes visible, the workspace writable."""
+    if kernel_before(6, 12):
+        return skip(p, 'processes = visible needs the scope of signals')
+    limits = () if p.is_root else ('--allow-degraded', 'cpu', '--allow-degraded', 'memory')
+    server, word = Counter(), mark()
+    (p.ws / 'made').unlink(missing_ok=True)
+    r = p.pale('--preset', 'integration', *limits, '--', PYTHON, '-c', MANY, str(server.port), str(os.getpid()), word)
+    ok(r.booted and r.code == 0 and b'good 100\n' in r.out and server.taken == 100, p,
+       'a hundred connections to the host, which is more than one batch', f'{server.taken} came\n{r}')
+    ok(b'seen True\n' in r.out and (p.ws / 'made').exists(), p, 'processes are seen, the workspace is written', r)
+    ok(b'101\n' in r.out, p, 'nothing else is reached', r)
+    ok(wait_for(lambda: not marked(word)), p, 'nobody is left when it ends', marked(word))
+    r = p.sh('--', f'{PYTHON} -c "import socket; socket.create_connection((\'127.0.0.1\', {server.port}), 5)"')
+    ok(r.booted and r.code != 0 and server.taken == 100, p, 'twin: not by default', r)
+
+
 def case_landlock_cannot(p):
     for spec in ('network = "localhost"\n', 'network = "allowed_hosts"\nhosts = ["example.org"]\n',
                  'expose = [8080]\n', 'sockets = ["/run/none.sock"]\n'):
@@ -277,4 +346,5 @@ def case_landlock_cannot(p):
 
 
 main(case_sockets_arrive, case_nobody_listens, case_datagrams, case_refused, case_out_of_descriptors,
-     case_nothing_of_it_inside, case_names, case_unix_sockets_NW05, case_unix_sockets_refused, case_landlock_cannot)
+     case_nothing_of_it_inside, case_names, case_unix_sockets_NW05, case_unix_sockets_in_the_workspace, case_unix_sockets_refused, case_integration,
+     case_landlock_cannot)

@@ -83,7 +83,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'(stat|open|openat)\((AT_FDCWD, )?"[^"]*(/git/config|/\.gitconfig)"|read\(3, 0x\w+, 16384\)', 'git goes without a name'),
     (r'(open|openat|readlinkat)\([^"]*"[^"]*/applies/pending"', 'a direct run depends on no apply, and says what it could not see to'),
     (r'readlink\("/etc/(resolv.conf|hosts)"', 'asks where it leads; without the network there is nobody to ask'),
-    (r'[gs]etsockopt\(\d+, SOL_(SOCKET|IPV6|RAW|ICMPV6), |fcntl\(\d+, F_SETFL, O_RDONLY\|O_NONBLOCK|(bind|listen|epoll_ctl)\(\d+, |prlimit64\(0, RLIMIT_NOFILE, \{', 'what the broker cannot serve is not reached'),
+    (r'[gs]etsockopt\(\d+, SOL_(SOCKET|IPV6|TCP|RAW|ICMPV6), |fcntl\(\d+, F_SETFL, O_RDONLY\|O_NONBLOCK|(bind|listen|epoll_ctl)\(\d+, |prlimit64\(0, RLIMIT_NOFILE, \{', 'what the broker cannot serve is not reached'),
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),

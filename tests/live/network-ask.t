@@ -24,7 +24,7 @@ QUESTION = rb'wants to reach ([^ ]+) \(([^)]*)\)\r\n  \[o\]nce, (\[a\]lways, )?\
 class Term:
     """pale run ARGS on a terminal of ours; INPUT and OUTPUT: instead of it."""
 
-    def __init__(self, p, *args, group=False, **kw):
+    def __init__(self, p, *args, group=False, argv=None, **kw):
         self.master, self.slave = os.openpty()
         if not p.is_root and os.geteuid() == 0:
             os.chown(os.ttyname(self.slave), p.uid, p.uid)
@@ -40,7 +40,7 @@ class Term:
                     os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xff)
                 os.setpgid(0, 0)
         streams = {'stdin': self.slave, 'stdout': self.slave, 'stderr': self.slave, **kw}
-        self.proc = p.start(*p.pale_argv(*args), preexec_fn=leader, **streams)
+        self.proc = p.start(*(argv or p.pale_argv(*args)), preexec_fn=leader, **streams)
 
     def pull(self, seconds=0.05):
         if select.select([self.master], [], [], seconds)[0]:
@@ -232,5 +232,49 @@ def case_the_run_ends(p):
         ok(t.restored, p, 'the terminal is as it was')
 
 
-main(case_once, case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
+def case_sessions(p):
+    """Who runs a command in a session is asked, for the session."""
+    tool = net_tool(p, 'net-client')
+    verb = lambda *args: p.verb(*args)
+    taken()
+    verb('session', 'rm', 'asks')
+    r = verb('session', 'start', 'asks', '--ask')
+    ok(r.code == 0, p, 'a session that asks', r)
+    try:
+        line = f'echo BOOTED; {tool} blocking good.test 8000; echo DONE; read x; echo "GOT<$x>"'
+        argv = [p.pale_path, 'exec', '-s', 'asks', '--ask', '--', 'sh', '-c', line]
+        with Term(p, argv=argv) as t:
+            asked = t.wait(QUESTION)
+            ok(asked and asked[1] == b'good.test:8000' and not asked[3], p, 'the client is asked', t.seen)
+            ok(taken() == (0, 0), p, 'meanwhile nobody is reached')
+            t.type('n\r')
+            ok(t.wait(rb'DONE') and b'=ok' not in t.seen, p, 'no is no', t.seen)
+            t.type('hello\r')
+            ok(t.wait(rb'GOT<hello>') and t.end() == 0 and t.restored, p, 'the terminal is the command\'s again, and then as it was', t.seen)
+        with Term(p, argv=argv) as t:
+            ok(t.wait(rb'DONE') and not re.search(QUESTION, t.seen), p, 'and it stays no', t.seen)
+            t.type('\r')
+            t.end()
+        ok(taken() == (0, 0), p, 'nobody was reached')
+        other = [p.pale_path, 'exec', '-s', 'asks', '--ask', '--', 'sh', '-c', f'{tool} blocking other.test 8000']
+        with Term(p, argv=other) as t:
+            ok(t.wait(QUESTION), p, 'another name is asked about', t.seen)
+            t.type('o\r')
+            ok(t.wait(rb'=ok pong') and t.end() == 0, p, 'and reached', t.seen)
+        r = verb('exec', '-s', 'asks', '--', 'sh', '-c', f'{tool} blocking other.test 8000')
+        ok(r.code == 0 and b'=ok pong' in r.out and taken() == (0, 1 + 1), p, 'once is for the session', r)
+        r = verb('exec', '-s', 'asks', '--', 'sh', '-c', f'{tool} blocking third.test 8000')
+        ok(b'blocking=' in r.out and b'=ok' not in r.out, p, 'without --ask nobody is asked', r)
+        gone = [p.pale_path, 'exec', '-s', 'asks', '--ask', '--', 'sh', '-c', f'{tool} blocking third.test 8000; echo X']
+        with Term(p, argv=gone) as t:
+            ok(t.wait(QUESTION), p, 'asked', t.seen)
+            t.proc.kill()
+            t.proc.wait()
+        r = verb('exec', '-s', 'asks', '--', 'true')
+        ok(r.code == 0 and taken() == (0, 0), p, 'a client that is gone has said no, and the session lives', r)
+    finally:
+        verb('session', 'rm', 'asks')
+
+
+main(case_sessions, case_once, case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
      case_the_run_ends, uids=(1000,))

@@ -131,6 +131,16 @@ def case_session(p):
     for n, r in results.items():
         targets = {v['target'] for v in violations(r) if v['op'] == 'connect'}
         ok(r.booted and targets == {f'203.0.113.{n}:8000'}, p, f'of three at once, the refusals of the {n}. are its own', f'{targets}\n{r}')
+    r = verb('exec', '-s', 'one', '--background', '--json', '--', 'sh', '-c', f'./net-client blocking {ELSE4} 8000; sleep 60')
+    run = r.json().get('run', '')
+    denied = lambda: [e['data']['target'] for e in json.loads(verb('events', 'list', '--kind', 'sandbox.denied', '--run', run, '--json').out or b'[]')]
+    ok(wait_for(lambda: denied() == [f'{ELSE4}:8000'], 5), p, 'of a command in the background it is told while it runs', r)
+    verb('signal', '-s', 'one', run, 'KILL')
+    r = verb('exec', '-s', 'one', '--json', '--', 'sh', '-c', f'echo BOOTED; (sleep 0.3; ./net-client blocking {ELSE4} 8001) </dev/null >/dev/null 2>&1 & exit 0')
+    ok(r.booted and not violations(r), p, 'what is left behind is no part of the result', r)
+    time.sleep(0.6)
+    r = verb('exec', '-s', 'one', '--json', '--', 'sh', '-c', 'echo BOOTED')
+    ok(r.booted and r.json().get('outcome') == 'ok' and not violations(r), p, 'nor of the next one', r)
     verb('session', 'start', 'few', *RULES, '--connections', '1')
     line = 'python3 -c "import socket; a = [socket.create_connection((\'good.test\', 8000)) for i in (1, 2)]"'
     limits = []
@@ -216,6 +226,10 @@ def case_learning(p):
     ok(r.code == 0 and b'hosts = ["@lab"]' in r.out and b'ports = [8100]' in r.out, p, 'a suggestion, checked by running it, by its group', r)
     ok(b'other.test' not in r.out and b'hosts = ["other.test"]' in r.err, p, 'what was refused is a note', r)
     p.config('')
+    p.write(p.ws / 'again.sh', './net-client blocking good.test 8000\n')
+    r = p.verb('sandbox', 'profile', '--host', 'good.test:8000', '--json', '--', 'sh', 'again.sh')
+    ok([(c['address'], c['port'], c.get('reached')) for c in r.json().get('profile', {}).get('connections', []) if not c['address'].startswith('/')] ==
+       [('good.test', 8000, True)], p, 'a profile of a program may be given a host', r)
     r = p.verb('sandbox', 'suggest', 'both', '--write')
     ok(r.code == 0 and b'hosts = ["good.test:8000", "more.test:8002"]' in r.out and b'unused' not in r.out, p, 'without a group: what was reached, at its ports', r)
     ok(b'[host_groups]' in r.err, p, 'and how a group could be written', r)

@@ -155,6 +155,20 @@ def case_one_kind_fails(p):
     server.close()
 
 
+def case_a_storm_of_names(p):
+    """Each a process of its own that resolves a name and connects to it."""
+    hosts = [fresh(p, f'storm{i}') for i in range(20)]
+    server = lab.listen(FAR4, 8004)
+    line = (f'{net_tool(p, "net-client")} blocking storm$((i % 20))-{p.uid}.names.test 8004 | grep -q =ok || echo lost')
+    r = p.sh(*allow('*.names.test:8004'), '--connections', '600', '--', f'i=0; while [ $i -lt 600 ]; do {line} & i=$((i + 1)); sleep 0.004; done; wait',
+             timeout=60)
+    came = server.taken()
+    ok(r.booted and b'lost' not in r.out and came == 600, p, 'none is lost', f'{came} came\n{r}')
+    asked = collections.Counter(lab.dns.questions())
+    ok(set(asked) == set(hosts) and sum(asked.values()) < 600, p, 'what is known is not looked up again and again', asked)
+    server.close()
+
+
 def case_evidence(p):
     r = p.pale(*allow('good.names.test'), '--json', '--', 'getent', 'hosts', 'evil.elsewhere.test')
     seen = [v for v in r.json()['violations'] if v.get('path', v.get('target', '')).startswith('evil.elsewhere.test')]
@@ -251,5 +265,6 @@ def case_half_a_hello(p):
     server.close()
 
 
-main(case_clients, case_small_c_library, case_kinds, case_no_names_on_localhost, case_missing, case_one_kind_fails, case_evidence,
+main(case_clients, case_small_c_library, case_kinds, case_no_names_on_localhost, case_missing, case_one_kind_fails,
+     case_a_storm_of_names, case_evidence,
      case_name_in_TLS_NW15, case_TLS_in_pieces, case_server_speaks_first, case_half_a_hello)

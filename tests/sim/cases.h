@@ -270,6 +270,8 @@ static const struct sim cases_network[] = {
 	 .facts = {"socket /run/db/db.sock"}, .root = true, .owner = 1000},
 	{"sockets-all-readable", .options = {SOCKET, "paths_readable=/"},
 	 .facts = {"socket /run/db/db.sock"}},
+	{"sockets-staged", .options = {"sockets=${WORKSPACE}/db.sock", "mode=staged"},
+	 .facts = {"socket " FAKE_WORKSPACE "/db.sock"}},
 	{"sockets-hidden", .options = {SOCKET, "paths_hidden=/run/db"},
 	 .facts = {"socket /run/db/db.sock"}},
 	{"sockets-absent", .options = {SOCKET}, .facts = {"absent /run/db/db.sock"}},

@@ -247,6 +247,29 @@ static void test_garbage(void)
 	tap_ok(r.came && r.code == DNS_REFUSED, "another class is");
 }
 
+/* More at once than a socket holds by itself. */
+static void test_burst(void)
+{
+	enum { MANY = 400 };
+	_cleanup_(fd_closep) int fd = asker(SOCK_DGRAM);
+	uint8_t message[300];
+	size_t len = make(message, "api.example.org", DNS_A);
+	unsigned answers = 0;
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){1 << 20}, sizeof(int));
+	for (unsigned i = 0; i < MANY; i++)
+		(void)!send(fd, message, len, 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		struct reply r = {0};
+
+		await(fd, &r, 0, 500);
+		if (!r.came)
+			break;
+		answers += r.answers == 1;
+	}
+	tap_eq_int(answers, MANY, "as many answers as questions, in a burst");
+}
+
 static void test_server_port(void)
 {
 	const struct sockaddr_in own = {.sin_family = AF_INET,
@@ -443,6 +466,7 @@ int main(void)
 	test_refused();
 	test_own();
 	test_garbage();
+	test_burst();
 	test_server_port();
 	test_stream();
 	test_streams_bounded();
