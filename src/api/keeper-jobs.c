@@ -283,8 +283,8 @@ static void finish(struct job *job, const struct err *failed)
 		job->client->job = NULL;
 		if (r == 0)
 			client_answer(job->client, SESSION_RESULT, &body, NULL, 0);
-		else
-			keeper_hang_up(job->client);
+		/* It asks for nothing more, and need not wake us when it hangs up. */
+		(void)shutdown(job->client->sock, SHUT_RDWR);
 	}
 	job_free(job);
 }

@@ -96,7 +96,7 @@ void call_proceed(struct passage *p)
 		limits_meet(b, "connect_rate");
 	if (!p->paid && p->call.waits)
 		wait_for(p, PASSAGE_WAITS_TURN, TURN_MS);
-	else if (p->outside < 0 && (p->call.waits || loopback))
+	else if (p->outside < 0 && p->paid && (p->call.waits || loopback))
 		passage_seek(p);
 	else
 		call_expect(p);

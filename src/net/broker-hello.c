@@ -50,6 +50,11 @@ static void refuse(struct passage *p, const char *name)
 	passage_free(p);
 }
 
+void hello_late(struct passage *p)
+{
+	refuse(p, "");
+}
+
 static void on_client(void *data, uint32_t events)
 {
 	static uint8_t bytes[HELLO_MAX];
@@ -62,8 +67,9 @@ static void on_client(void *data, uint32_t events)
 		return;
 	if (hello == HELLO_NAME && !rules_allow_name(&p->broker->rules, name, p->to.port))
 		refuse(p, name);
-	else if (hello == HELLO_MORE && n < HELLO_MAX &&
-		 !(events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)))
+	else if (hello == HELLO_MORE && n == HELLO_MAX)
+		refuse(p, "");
+	else if (hello == HELLO_MORE && !(events & (EPOLLRDHUP | EPOLLERR | EPOLLHUP)))
 		await_rest(p);
 	else
 		join(p);

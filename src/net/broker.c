@@ -94,10 +94,8 @@ static void see_to(struct passage *p, uint64_t now)
 		}
 		break;
 	case PASSAGE_HEARS:
-		if (late) {
-			hello_forget(p);
-			passage_join(p);
-		}
+		if (late)
+			hello_late(p);
 		break;
 	case PASSAGE_NEW:
 	case PASSAGE_ASKS:

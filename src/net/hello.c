@@ -4,7 +4,9 @@
 #include <string.h>
 
 enum {
+	RECORD_FIRST = 20,
 	RECORD_HANDSHAKE = 22,
+	RECORD_LAST = 23,
 	RECORD_MAX = 16384,
 	RECORD_MAJOR = 3,
 	CLIENT_HELLO = 1,
@@ -100,6 +102,14 @@ static void skip_vector(struct reader *r, unsigned bytes, size_t *left)
 	skip(r, take_number(r, bytes, left), left);
 }
 
+/* Somebody may take it for a hello all the same. */
+static enum hello odd(struct reader *r)
+{
+	if (r->state == GOOD)
+		r->state = WRONG;
+	return HELLO_NONE;
+}
+
 /* A list of names, of which there is one of a host; otherwise nobody can say which counts. */
 static enum hello read_names(struct reader *r, size_t left, char ret[NAME_CANONICAL_MAX])
 {
@@ -107,7 +117,7 @@ static enum hello read_names(struct reader *r, size_t left, char ret[NAME_CANONI
 	size_t list = take_number(r, 2, &left), type, len;
 
 	if (r->state != GOOD || list != left)
-		return HELLO_NONE;
+		return odd(r);
 	type = take_number(r, 1, &left);
 	len = take_number(r, 2, &left);
 	ret[0] = '\0';
@@ -125,16 +135,23 @@ static enum hello read_names(struct reader *r, size_t left, char ret[NAME_CANONI
 
 static enum hello read_extensions(struct reader *r, size_t left, char ret[NAME_CANONICAL_MAX])
 {
+	bool found = false;
+
 	while (left > 0 && r->state == GOOD) {
 		size_t type = take_number(r, 2, &left), len = take_number(r, 2, &left);
 
-		if (r->state != GOOD || len > left)
-			return HELLO_NONE;
-		if (type == EXTENSION_SERVER_NAME)
-			return read_names(r, len, ret);
-		skip(r, len, &left);
+		if (r->state != GOOD || len > left || (type == EXTENSION_SERVER_NAME && found))
+			return odd(r);
+		if (type != EXTENSION_SERVER_NAME) {
+			skip(r, len, &left);
+			continue;
+		}
+		if (read_names(r, len, ret) == HELLO_NONE || ret[0] == '\0')
+			return r->state == GOOD ? HELLO_NAME : HELLO_NONE;
+		found = true;
+		left -= len;
 	}
-	return HELLO_NONE;
+	return r->state == GOOD && found ? HELLO_NAME : HELLO_NONE;
 }
 
 static enum hello read_hello(struct reader *r, char ret[NAME_CANONICAL_MAX])
@@ -142,10 +159,10 @@ static enum hello read_hello(struct reader *r, char ret[NAME_CANONICAL_MAX])
 	size_t head = 4, left, type = take_number(r, 1, &head), extensions;
 
 	if (r->state != GOOD || type != CLIENT_HELLO)
-		return HELLO_NONE;
+		return odd(r);
 	left = take_number(r, 3, &head);
 	if (r->state != GOOD || left > HELLO_MAX)
-		return HELLO_NONE;
+		return odd(r);
 	skip(r, 2 + 32, &left);   /* version, random */
 	skip_vector(r, 1, &left); /* session */
 	skip_vector(r, 2, &left); /* ciphers */
@@ -154,8 +171,15 @@ static enum hello read_hello(struct reader *r, char ret[NAME_CANONICAL_MAX])
 		return HELLO_NONE;
 	extensions = take_number(r, 2, &left);
 	if (r->state != GOOD || extensions != left)
-		return HELLO_NONE;
+		return odd(r);
 	return read_extensions(r, left, ret);
+}
+
+/* As far as LEN goes. */
+static bool is_tls(const uint8_t *bytes, size_t len)
+{
+	return bytes[0] >= RECORD_FIRST && bytes[0] <= RECORD_LAST &&
+	       (len == 1 || bytes[1] == RECORD_MAJOR);
 }
 
 enum hello hello_judge(const uint8_t *bytes, size_t len, char ret_name[NAME_CANONICAL_MAX])
@@ -163,5 +187,13 @@ enum hello hello_judge(const uint8_t *bytes, size_t len, char ret_name[NAME_CANO
 	struct reader r = {.at = bytes, .end = bytes + len};
 	enum hello hello = read_hello(&r, ret_name);
 
-	return hello == HELLO_NONE && r.state == SHORT ? HELLO_MORE : hello;
+	if (hello != HELLO_NONE || r.state == GOOD)
+		return hello;
+	if (r.state == SHORT || (is_tls(bytes, len) && len == 1))
+		return HELLO_MORE;
+	if (!is_tls(bytes, len))
+		return HELLO_NONE;
+	/* Servers pass over what may stand before a hello, and some over what is wrong in it. */
+	ret_name[0] = '\0';
+	return HELLO_NAME;
 }

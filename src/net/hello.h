@@ -14,7 +14,9 @@
 enum hello {
 	HELLO_MORE, /* it may become one: too few bytes are there */
 	HELLO_NONE, /* no hello, or one without a name */
-	HELLO_NAME, /* the name is canonical; "": it is not the name of a host */
+	/* The name is canonical; "": it is not the name of a host, or this is TLS that begins in
+	 * another way than with a proper hello. */
+	HELLO_NAME,
 };
 
 #define HELLO_MAX 65536 /* bytes; more than any client sends before it is answered */

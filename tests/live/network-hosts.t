@@ -34,7 +34,7 @@ def got_out(line, options, p, allowed=TESTED, timeout=30):
         server.peers = []
     with lab.watch() as cable, lab.watch('lo') as own:
         r = p.sh(*options, '--', line, timeout=timeout)
-        packets = [k for k in cable.packets() if (k.to, k.port) not in allowed]
+        packets = [k for k in cable.packets(0.04) if (k.to, k.port) not in allowed]
         packets += [k for k in own.packets(0) if k.port in (80, 8000, 8001, 53) or k.proto not in (6, 17)]
     return r, packets
 
@@ -189,7 +189,7 @@ def case_rebinding_NW17(p):
         lab.dns.say(name, FAR4, bad)
         forget()
         line = f'for i in 1 2 3; do {tool} blocking {name} 8000; {tool} poll {name} 8000; sleep 0.3; done; sleep 6; {tool} blocking {name} 8000; true'
-        r, packets = got_out(line if i == 0 else line.replace('sleep 6', 'true'), allow(f'{name}:8000'), p)
+        r, packets = got_out(line if i == 0 and p.is_root else line.replace('sleep 6', 'true'), allow(f'{name}:8000'), p)
         packets = [k for k in packets if k.port != 53]
         came, good = sum(len(s.peers) for s in OWN + OTHERS), GOOD[FAR4].taken()
         ok(r.booted and b'=ok pong' in r.out and good > 0, p, f'the good answer is used ({bad} follows)', r)
@@ -217,7 +217,7 @@ def case_what_the_name_server_says(p):
         ok(r.booted and r.code == 0 and f'pong {FAR4}'.encode() in r.out, p, f'{name}.test is reached', r)
     r = p.sh(*allow('alias.test:8000'), '--', f'{tool} blocking target.test 8000')
     ok(r.booted and r.code == 1, p, 'what an alias stands for is not allowed by that', r)
-    for name in ('broken', 'empty', 'silent', 'missing'):
+    for name in ('broken', 'empty', 'missing', *['silent'] * p.is_root):
         r = p.sh(*allow(f'{name}.test:8000'), '--', f'{tool} blocking {name}.test 8000', timeout=60)
         ok(r.booted and r.code == 1 and b'getaddrinfo' in r.out and r.seconds < 25, p, f'{name}.test is not found, in time', r)
 

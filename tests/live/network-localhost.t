@@ -328,6 +328,29 @@ def case_integration(p):
         ok(got.get('grade') == {'world': 'broad', 'ceiling': 8}, p, 'and its grade', got.get('grade'))
 
 
+STEAL = """
+import ctypes, sys
+libc = ctypes.CDLL(None)
+pidfd = libc.syscall(434, int(sys.stdin.readline()), 0)
+print('stolen', sum(libc.syscall(438, pidfd, n, 0) >= 0 for n in range(3, 100)))
+"""
+
+
+def case_sockets_of_the_supervisor_NW23(p):
+    """Where its process is seen, what it holds in the host's network cannot be taken."""
+    p.write(p.ws / 'steal.py', STEAL)
+    for options in modes(p, integration(p)):
+        proc = p.start_pale(*options, '--', '/usr/bin/python3', 'steal.py', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        out = proc.communicate(b'%d\n' % proc.pid)[0]
+        ok(out == b'stolen 0\n', p, 'none is taken by the command', out)
+    if p.is_root:
+        proc = p.start_pale(*LOCAL, '--', 'sh', '-c', 'echo ready; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        proc.stdout.readline()
+        r = p.run('/usr/bin/python3', 'steal.py', data=b'%d\n' % proc.pid)
+        ok(r.out.startswith(b'stolen ') and r.out != b'stolen 0\n', p, 'twin: root does it without pale', r)
+        proc.communicate(b'\n')
+
+
 def case_session(p):
     tool = net_tool(p, 'net-client')
     with Box(p, 'net') as box:
@@ -377,5 +400,5 @@ def case_supervisor_is_killed_NW23(p):
 
 
 main(case_reached, case_real_programs, case_nothing_else, case_ports, case_closed_ports, case_its_own_listener_wins, case_served_inside_NW21,
-     case_exposed, case_expose_in_use, case_both_directions, case_datagrams, case_unix_sockets_NW05, case_integration, case_session,
+     case_exposed, case_expose_in_use, case_both_directions, case_datagrams, case_unix_sockets_NW05, case_integration, case_sockets_of_the_supervisor_NW23, case_session,
      case_supervisor_is_killed_NW23, uids=(1000,))

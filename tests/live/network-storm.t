@@ -249,4 +249,27 @@ def case_floods_NW19(p):
         (p.ws / 'times').unlink()
 
 
-main(case_a_storm_of_connections, case_hostile_loads_NW19, case_floods_NW19, uids=(1000,))
+AT_ONCE = """
+import socket, struct, sys
+for i in range(200):
+    with socket.socket() as s:
+        s.setblocking(False)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+        s.connect_ex((sys.argv[1], 8000))
+"""
+
+
+def case_rate(p):
+    """200 at once, by somebody who does not wait: the limit of a second is kept."""
+    p.write(p.ws / 'at-once.py', AT_ONCE)
+    for address, options in (('127.0.0.1', LOCAL), (FAR4, allow(f'{FAR4}:8000'))):
+        PONG[address].taken()
+        r = p.sh('--connect-rate', '10', *options, '--', f'/usr/bin/python3 at-once.py {address}')
+        came = PONG[address].taken()
+        ok(r.booted and r.code == 0 and 1 <= came <= 10 * (2 + r.seconds), p, f'{address}: {came} came with a rate of 10', r)
+        r = p.sh(*options, '--', f'/usr/bin/python3 at-once.py {address}')
+        came = PONG[address].taken()
+        ok(r.booted and came > 50, p, f'twin: {address}: {came} came without', r)
+
+
+main(case_a_storm_of_connections, case_hostile_loads_NW19, case_floods_NW19, case_rate, uids=(1000,))

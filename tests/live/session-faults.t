@@ -69,7 +69,8 @@ class Scene:
         """What the next command makes of it; None, or what is wrong."""
         self.verb('session', 'prune')
         living = self.verb('session', 'list', '-j').json()
-        if living and self.verb('session', 'stop', 's').code != 0:
+        # one that was just ending may be gone before it can be stopped
+        if living and self.verb('session', 'stop', 's').code != 0 and self.verb('session', 'list', '-j').json():
             return f'it cannot be stopped: {living}'
         # one that was just being started ends by itself: nobody knows of it
         if not wait_for(lambda: not self.files(), 8):

@@ -155,6 +155,17 @@ def case_manners(p):
             ok(wait_for(lambda: spare not in children(box.warden), 2), p, f'{how.split()[0]}: who it was done to has gone')
 
 
+def case_limits(p):
+    """Nobody inside sets its limits, which become those of a command."""
+    with Waiting(p, 'limits') as box:
+        box.begin(p)
+        limits = lambda pid: pathlib.Path(f'/proc/{pid}/limits').read_text()
+        box.sh('true')
+        before = limits(box.settled())
+        spare = box.meddle(p, '{ prlimit --nofile=64:64 --pid $p; prlimit --nofile=64:64 true && echo tried >tried; }')
+        ok((box.ws / 'tried').exists() and limits(spare) == before, p, 'they are as they were', (spare, limits(spare)))
+
+
 def case_files(p):
     """A file that was one command's output is nothing to the next."""
     with Waiting(p, 'files') as box:
@@ -172,4 +183,4 @@ def case_files(p):
         ok(r.booted and r.code != 0 and b'one' not in r.out, p, 'the next command cannot open it', r)
 
 
-main(case_becomes, case_goes, case_limit_of_processes, case_signals, case_taken_from, case_manners, case_files)
+main(case_becomes, case_goes, case_limit_of_processes, case_signals, case_taken_from, case_manners, case_limits, case_files)

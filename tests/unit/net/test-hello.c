@@ -157,13 +157,21 @@ static void changed(size_t at, uint8_t value, const char *what)
 	build("api.example.org", 15, 0);
 	frame(16384);
 	framed.bytes[at] = value;
-	tap_ok(judge(name) == HELLO_NONE, "%s", what);
+	tap_ok(judge(name) == HELLO_NAME && name[0] == '\0', "%s", what);
+}
+
+static void odd(const char *bytes, size_t len, const char *what)
+{
+	char name[NAME_CANONICAL_MAX] = "x";
+
+	tap_ok(hello_judge((const uint8_t *)bytes, len, name) == HELLO_NAME && name[0] == '\0',
+	       "TLS without a name that counts: %s", what);
 }
 
 static void test_wrong(void)
 {
 	static const char *const others[] = {
-		"GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x17\3\3", "\x16\2", "\x16GET",
+		"GET / HTTP/1.1\r\n", "SSH-2.0-x\r\n", "\x18\3\3", "\x16\2", "\x16GET",
 		"\x80\x2e\1\3\1"};
 	char name[NAME_CANONICAL_MAX];
 
@@ -173,10 +181,12 @@ static void test_wrong(void)
 		       "other protocols, number %zu", i + 1);
 	tap_ok(hello_judge((const uint8_t *)"", 0, name) == HELLO_MORE, "nothing yet");
 	tap_ok(hello_judge((const uint8_t *)"\x16", 1, name) == HELLO_MORE, "one byte");
-	tap_ok(hello_judge((const uint8_t *)"\x16\3\1\0\0", 5, name) == HELLO_NONE,
-	       "an empty record");
-	tap_ok(hello_judge((const uint8_t *)"\x16\3\1\x40\1", 5, name) == HELLO_NONE,
-	       "a record that is too large");
+	tap_ok(hello_judge((const uint8_t *)"\x15", 1, name) == HELLO_MORE, "one of an alert");
+	odd("\x16\3\1\0\0", 5, "an empty record");
+	odd("\x16\3\1\x40\1", 5, "a record that is too large");
+	odd("\x15\3\1\0\2\1\x5a", 7, "an alert before the hello");
+	odd("\x14\3\1\0\1\1", 6, "a change of ciphers before it");
+	odd("\x17\3\3", 3, "data before it");
 	changed(5, 2, "another message");
 	changed(6, 1, "a hello that is too long");
 	changed(5 + 4 + 34, 255, "a session that is longer than the hello");
