@@ -158,7 +158,7 @@ void passage_unwatch(struct passage *p);
 /* Wait for the first bytes, and judge the name that TLS asks for; then passage_join(). */
 void hello_await(struct passage *p);
 void hello_forget(struct passage *p); /* does not wait any more */
-void hello_late(struct passage *p); /* its hello began, and does not end; frees it */
+void hello_late(struct passage *p);   /* its hello began, and does not end; frees it */
 
 /* broker-call.c */
 void call_proceed(struct passage *p); /* at first, and after a wait; may free it */
