@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 9, CONNECTS = 300, WORDS = 2000, BLOCK = 128 << 10 };
-enum { STREAM_BYTES = 512 << 20 };
+enum { ROUNDS = 15, CONNECTS = 300, WORDS = 2000, BLOCK = 128 << 10 };
+enum { STREAM_BYTES = 256 << 20 };
 
 enum measure { DOWN, UP, CONNECT, WORD, MEASURES };
 static const struct {

@@ -302,9 +302,13 @@ void broker_take(struct broker *b, const int *fds, size_t len)
 	expose_resume(b);
 }
 
+/* By its name, and by the address that the name led to. */
 static bool still_allowed(struct passage *p)
 {
-	return passage_judge(p) != REFUSED;
+	if (passage_judge(p) == REFUSED)
+		return false;
+	return !p->name || p->dialled.port == 0 ||
+	       !lookup_complaint(&p->broker->rules, &p->dialled);
 }
 
 int broker_narrow(struct broker *b, const char *rule, unsigned *ret_gone, struct err *err)

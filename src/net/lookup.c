@@ -108,7 +108,7 @@ static void keep(struct lookups *lookups, const char *name, const struct lookup_
 	kept->until_ns = now + (wire->error ? KEEP_BAD_S : KEEP_GOOD_S) * SECOND_NS;
 }
 
-static const char *complaint_about(const struct rules *rules, const struct endpoint *e)
+const char *lookup_complaint(const struct rules *rules, const struct endpoint *e)
 {
 	const char *why = endpoint_complaint(e);
 
@@ -124,7 +124,7 @@ static void tell(const struct lookups *lookups, const struct lookup_wire *wire,
 
 	for (size_t i = 0; i < wire->len; i++) {
 		struct endpoint e = {.address = wire->addresses[i], .port = waiter->port};
-		const char *why = complaint_about(lookups->rules, &e);
+		const char *why = lookup_complaint(lookups->rules, &e);
 
 		if (!why) {
 			answer.addresses[answer.len++] = e.address;

@@ -44,3 +44,5 @@ struct lookups *lookups_free(struct lookups *lookups); /* ends what is being ask
 /* Does the kernel deliver what goes there to this machine itself, or to many? True, too, when
  * it does not say. */
 bool lookup_is_own_address(const struct in6_addr *address);
+/* Why no name may lead to E, or NULL: nothing speaks against it, or a rule allows just that. */
+const char *lookup_complaint(const struct rules *rules, const struct endpoint *e);

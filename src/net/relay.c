@@ -18,7 +18,7 @@ enum {
 	CHUNK = 1024 * 1024, /* in a pipe at once, */
 	LARGE = 16,          /* for as many; the others have what pipe(2) gives: a user's pipes
 			      * share one allowance, and it is not only ours */
-	TURN = 1024 * 1024,  /* passed in one go, before others have theirs */
+	TURN = 2048 * 1024,  /* passed in one go, before others have theirs */
 	PIPES_KEPT = 8,
 };
 

@@ -193,6 +193,45 @@ static int narrow_loopback(struct rules *rules, const char *port, unsigned *gone
 	return 0;
 }
 
+/* Does the rule of CHANGE at I have an address of the loopback in it? */
+static int is_of_loopback(const struct change *change, size_t i, bool *ret)
+{
+	static const char *const targets[] = {"127.0.0.0/8", "[::1]"};
+	const char *asked = change->hosts.items[i];
+
+	*ret = false;
+	for (size_t k = 0; k < array_len(targets) && !*ret; k++) {
+		_cleanup_(freep) char *target = str_printf("%s%s", targets[k], strrchr(asked, ':'));
+
+		if (!target)
+			return -ENOMEM;
+		*ret = host_rule_covers(target, asked) || host_rule_covers(asked, target);
+	}
+	return 0;
+}
+
+/* What is taken back by its address must not stay within reach as the loopback. */
+static int check_loopback(const struct rules *rules, const struct change *change, struct err *err)
+{
+	for (size_t i = 0; i < change->hosts.len; i++) {
+		unsigned long port = strtoul(strrchr(change->hosts.items[i], ':') + 1, NULL, 10);
+		bool of_loopback, open = rules->loopback && (!rules->ports_set || rules->ports.len);
+
+		if (!change->every_port)
+			open = loopback_has(rules, (uint16_t)port);
+		if (!open)
+			continue;
+		if (is_of_loopback(change, i, &of_loopback) < 0)
+			return err_oom(err);
+		if (of_loopback)
+			return err_hint(err,
+					err_set(err, ERR_USAGE, -ENOTSUP,
+						"the host's loopback would still allow it"),
+					"take back \"localhost\", or a port of it, first");
+	}
+	return 0;
+}
+
 int rules_narrow(struct rules *rules, const char *rule, unsigned *ret_gone, struct err *err)
 {
 	_cleanup_(change_release) struct change change;
@@ -202,6 +241,8 @@ int rules_narrow(struct rules *rules, const char *rule, unsigned *ret_gone, stru
 	if (r < 0)
 		return r;
 	r = narrow_hosts(rules, &change, true, &gone, err);
+	if (r == 0 && !change.loopback)
+		r = check_loopback(rules, &change, err);
 	if (r == 0 && change.loopback)
 		r = narrow_loopback(rules, change.port, &gone, err);
 	if (r == 0)

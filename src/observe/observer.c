@@ -174,19 +174,30 @@ static void judge_name(struct observer *o, const struct attempt *a, const char *
 	      causes[verdict]);
 }
 
+/* As much of it as TABLE_MAX: the kernel names those that listen first, and after a storm of
+ * connections there are many others. */
+static void read_head(const char *path, struct str *ret)
+{
+	_cleanup_(fd_closep) int fd = fd_open(path, O_RDONLY);
+	char buf[16384];
+	ssize_t n;
+
+	while (fd >= 0 && ret->len < TABLE_MAX && (n = read(fd, buf, sizeof(buf))) > 0)
+		if (str_append_bytes(ret, buf, (size_t)n) < 0)
+			break;
+}
+
 static bool listens(const char *where, unsigned port)
 {
 	static const char *const tables[] = {"tcp", "tcp6"};
 
 	for (size_t i = 0; i < array_len(tables); i++) {
 		_cleanup_(str_release) struct str text = {0};
-		_cleanup_(fd_closep) int fd = -1;
 		char path[64];
 
 		snprintf(path, sizeof(path), "/proc/%s/net/%s", where, tables[i]);
-		fd = fd_open(path, O_RDONLY);
-		if (fd >= 0 && fd_read_all(fd, TABLE_MAX, &text) == 0 &&
-		    address_listens(str_text(&text), port))
+		read_head(path, &text);
+		if (address_listens(str_text(&text), port))
 			return true;
 	}
 	return false;

@@ -199,5 +199,38 @@ def case_a_name_of_TLS_that_comes_in_an_odd_way_NW15(p):
         ok(b"b'got" in r.out and b't' in got, p, f'twin, {way}: its own name does', f'{got[:100]} {r}')
 
 
+HOLD = """
+import socket, sys
+c = socket.create_connection((sys.argv[1], 8000))
+c.sendall(b'x\\n')
+print(c.recv(50), flush=True)
+c.settimeout(8)
+try: print('end', c.recv(1))
+except OSError as e: print(type(e).__name__)
+"""
+
+
+def case_what_is_taken_back_is_gone(p):
+    """Of a session, also where a name led to an address that a rule of its own allowed."""
+    lab.hosts(**{'good.test': [FAR4, FAR6], 'loop.test': ['127.0.0.1']})
+    server = lab.listen('127.0.0.1', 8000, far=False)
+    python(p, 'hold.py', HOLD)
+    r = p.verb('session', 'start', 'held', *allow('loop.test:8000', '127.0.0.1:8000'))
+    ok(r.code == 0, p, 'a session', r)
+    with p.start(p.pale_path, 'exec', '-s', 'held', '--', 'python3', 'hold.py', 'loop.test', stdout=subprocess.PIPE) as proc:
+        ok(b'pong' in proc.stdout.readline() and server.taken() == 1, p, 'a connection by a name')
+        r = p.verb('session', 'network', 'held', '--deny', '127.0.0.1:8000')
+        ok(r.code != 0 and b'localhost' in r.err, p, 'an address of the loopback stays in reach by localhost: that is said', r)
+        r = p.verb('session', 'network', 'held', '--deny', 'localhost', '--deny', '127.0.0.1:8000')
+        ok(r.code == 0, p, 'both are taken back', r)
+        begin = time.monotonic()
+        ok(b'ConnectionResetError' in proc.stdout.read() and time.monotonic() - begin < 4, p, 'the connection is cut')
+    r = p.verb('exec', '-s', 'held', '--', 'python3', 'hold.py', 'loop.test')
+    ok(r.code != 0 and server.taken() == 0, p, 'and there is no other', r)
+    p.verb('session', 'rm', 'held')
+    server.close()
+
+
 main(case_a_socket_that_lingers_holds_nobody_up, case_an_exposed_port_is_no_circle, case_a_port_of_the_host_stays_free,
-     case_who_is_meant_by_a_name_is_not_an_own_server, case_a_name_of_TLS_that_comes_in_an_odd_way_NW15, uids=(1000,))
+     case_who_is_meant_by_a_name_is_not_an_own_server, case_a_name_of_TLS_that_comes_in_an_odd_way_NW15,
+     case_what_is_taken_back_is_gone, uids=(1000,))

@@ -66,6 +66,20 @@ def case_git(p):
            'cat clone/hello; s=$?; rm -rf clone; exit $s', b'hello from git')
 
 
+def case_apt(p):
+    helper = '/usr/lib/apt/apt-helper'
+    if not os.path.exists(helper):
+        return skip(p, 'no apt', only_root=True)
+    client(p, 'apt', f'{helper} -o APT::Sandbox::User=root -o Acquire::Retries=0 download-file http://good.test/hello got && cat got; '
+           's=$?; rm -f got; exit $s', b'hello from nginx')
+
+
+def case_shells(p):
+    client(p, 'bash', "bash -c 'exec 3<>/dev/tcp/good.test/80 && printf \"GET /hello HTTP/1.0\\r\\n\\r\\n\" >&3 && cat <&3'", b'hello from nginx')
+    client(p, 'perl', "perl -MIO::Socket::INET -e '$s = IO::Socket::INET->new(\"good.test:80\") or die; print $s \"GET /hello HTTP/1.0\\r\\n\\r\\n\"; print <$s>'",
+           b'hello from nginx')
+
+
 def case_redis(p):
     client(p, 'redis-cli', 'redis-cli -h good.test set key value', b'OK')
 
@@ -215,5 +229,5 @@ def case_static_program(p):
     ok(r.code == 0 and f'pong {FAR4}'.encode() in r.out, p, 'an allowed address of IPv4 by a socket of IPv6', r)
 
 
-main(case_curl, case_wget, case_git, case_redis, case_npm, case_node, case_pip, case_python, case_resolvers, case_openssl, case_go, case_java,
+main(case_curl, case_wget, case_git, case_apt, case_shells, case_redis, case_npm, case_node, case_pip, case_python, case_resolvers, case_openssl, case_go, case_java,
      case_static_program, uids=(1000,))

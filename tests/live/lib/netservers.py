@@ -10,7 +10,7 @@ SITE = 'good.test'
 NGINX, SSHD = '/usr/sbin/nginx', '/usr/sbin/sshd'
 
 NGINX_CONF = """
-worker_processes 1;
+master_process off; # so that nothing is left of it when it is killed
 daemon off;
 pid {place}/nginx.pid;
 error_log {place}/nginx.log;

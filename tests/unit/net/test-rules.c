@@ -193,6 +193,11 @@ static void test_narrow_all_ports(void)
 
 	make(&rules, NULL, true, NULL);
 	narrow(&rules, "port:99", -ENOTSUP, 0);
+	narrow(&rules, "127.0.0.1:99", -ENOTSUP, 0);
+	narrow(&rules, "127.0.0.1", -ENOTSUP, 0);
+	narrow(&rules, "[::1]:99", -ENOTSUP, 0);
+	narrow(&rules, "0.0.0.0/0:99", -ENOTSUP, 0);
+	narrow(&rules, "10.0.0.0/8:99", 0, 0);
 	tap_ok(rules_allow_address(&rules, &e), "one port of all cannot be taken out");
 	narrow(&rules, "localhost", 0, 1);
 	tap_ok(!rules_allow_address(&rules, &e), "all can");
