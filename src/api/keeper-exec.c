@@ -354,6 +354,17 @@ static void answer_started(struct client *client, const struct job *job)
 		client_answer(client, SESSION_STARTED, &body, NULL, 0);
 }
 
+/* Whether names are asked about is part of the walls. */
+static int check_asks(const struct keeper *k, struct err *err)
+{
+	if (k->run->plan->net.asks)
+		return 0;
+	return err_hint(err,
+			err_set(err, ERR_USAGE, -EINVAL, "--ask: session '%s' was started without",
+				k->place.name),
+			"stop it, and start it with: pale session start %s --ask", k->place.name);
+}
+
 void keeper_exec(struct client *client, struct session_message *message)
 {
 	_cleanup_(wish_release) struct wish w = {
@@ -369,6 +380,8 @@ void keeper_exec(struct client *client, struct session_message *message)
 		r = err_set(&err, ERR_USAGE, -EINVAL, "a file tool is not for the background");
 	else if (client->job)
 		r = err_set(&err, ERR_USAGE, -EBUSY, "a client has one command at a time");
+	else if (w.flags & SESSION_ASKS)
+		r = check_asks(client->keeper, &err);
 	if (r == 0)
 		job = job_new(client->keeper, &err);
 	if (!job) {

@@ -142,23 +142,31 @@ void passage_open(struct passage *p)
 	passage_unwatch(p);
 	p->state = PASSAGE_OPEN;
 	b->tick.wanted--;
-	b->usage.connections++;
-	if (b->ear.reached && !p->exposed)
-		b->ear.reached(b->ear.data, p->name, &p->dialled, p->program);
+	b->usage.connections += p->exposed;
 	if (p->name)
 		hello_await(p);
 	else
 		passage_join(p);
 }
 
+/* Counted here, for whoever answers has been reached, also when nobody inside waits any more. */
+static void note_reached(struct passage *p, int fd, const struct endpoint *to)
+{
+	const struct broker_ear *ear = &p->broker->ear;
+
+	p->outside = fd;
+	p->dialled = *to;
+	p->broker->usage.connections++;
+	if (ear->reached)
+		ear->reached(ear->data, p->name, to, p->program);
+}
+
 static void on_dial(void *data, int fd, const struct endpoint *to)
 {
 	struct passage *p = data;
 
-	if (fd >= 0) {
-		p->outside = fd;
-		p->dialled = *to;
-	}
+	if (fd >= 0)
+		note_reached(p, fd, to);
 	p->state = PASSAGE_NEW;
 	if (p->call.answer)
 		call_dialled(p, fd < 0 ? -fd : 0);

@@ -240,6 +240,11 @@ def case_sessions(p):
     verb = lambda *args: p.verb(*args)
     taken()
     verb('session', 'rm', 'asks')
+    verb('session', 'start', 'mute')
+    r = verb('exec', '-s', 'mute', '--ask', '--', 'true')
+    ok(r.code == 125 and b"session 'mute' was started without" in r.err and verb('exec', '-s', 'mute', '--', 'true').code == 0, p,
+       'one that was started without says so', r)
+    verb('session', 'stop', 'mute')
     r = verb('session', 'start', 'asks', '--ask')
     ok(r.code == 0, p, 'a session that asks', r)
     try:

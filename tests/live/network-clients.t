@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from netservers import *
 
+need_servers()
 enter_apart()
 lab = Lab()
 CA = start_site(lab)

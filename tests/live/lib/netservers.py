@@ -105,6 +105,17 @@ def _python_package(place):
     (place / 'site/simple/pale-thing/index.html').write_text(f'<a href="{name}">{name}</a>\n')
 
 
+def need_servers():
+    """tools/deps does not install them where they would begin to serve."""
+    missing = [program for program in (NGINX, SSHD) if not os.path.exists(program)]
+
+    def case_servers(p):
+        skip(p, f'{missing[0]} is not installed')
+
+    if missing:
+        main(case_servers)
+
+
 def start_site(lab):
     """HTTP and HTTPS on FAR4, FAR6 and OTHER4: pages, a git repository, packages of npm and pip."""
     place = lab.place

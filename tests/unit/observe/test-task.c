@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "observe/task.h"
@@ -136,11 +139,49 @@ static void test_other(void)
 	       "of one that is gone nothing is known");
 }
 
+/* Connected, with more to send than anybody takes, and told to wait for that. */
+static int lingering(int *ret_peer)
+{
+	static char bytes[65536];
+	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(at);
+
+	if (bind(listener, (struct sockaddr *)&at, len) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, (struct sockaddr *)&at, &len) < 0 ||
+	    connect(fd, (struct sockaddr *)&at, len) < 0)
+		exit(1);
+	*ret_peer = accept(listener, NULL, NULL);
+	close(listener);
+	while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+		;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){1, 30}, sizeof(struct linger));
+	return fd;
+}
+
+static void test_return(void)
+{
+	struct timespec begin, end;
+	struct sigaction action;
+	int peer, fd = lingering(&peer);
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	tap_eq_int(task_return_fd(fd), -1, "a socket that lingers is closed");
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	tap_ok(end.tv_sec - begin.tv_sec < 10, "and does not keep us");
+	tap_ok(fcntl(fd, F_GETFD) < 0 && errno == EBADF, "it is gone");
+	sigaction(SIGALRM, NULL, &action);
+	tap_ok(action.sa_handler == SIG_DFL, "alarms are as they were");
+	tap_eq_int(task_return_fd(-1), -1, "one that there is not");
+	close(peer);
+}
+
 int main(void)
 {
 	test_join();
 	test_memory();
 	test_resolve();
 	test_other();
+	test_return();
 	return tap_done();
 }
