@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "base/loop.h"
 #include "base/str.h"
 
+/* DEAF_MS: who has just been shown a question has not read it. */
+enum { DEAF_MS = 300 };
 enum { LINE_MAX_ = 16, SHOWN_MAX = 60, CTRL_C = 3, CTRL_D = 4, ESCAPE = 27, DELETE = 127 };
 
 enum verdict_kind { SAID_NO, SAID_ONCE, SAID_ALWAYS };
@@ -41,6 +44,7 @@ struct asking {
 	int tty; /* -1: nothing is on the screen */
 	struct termios before;
 	struct loop_timer timer;
+	uint64_t listens_at_ns;
 	char line[LINE_MAX_];
 	size_t len;
 };
@@ -170,6 +174,8 @@ static void on_key(void *data, short revents)
 	}
 	/* One at a time: what comes after the answer may be for the next question. */
 	n = read(a->tty, &c, 1);
+	if (n == 1 && c != CTRL_C && clock_mono_ns() < a->listens_at_ns)
+		return; /* it was on its way to something else */
 	if (n == 1)
 		take_key(a, c);
 	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -196,12 +202,42 @@ static int put_shown(struct str *out, const char *text)
 			       : str_append_escaped(out, text, len);
 }
 
+/* A file's name, chosen by who asks: nothing in it can pass for a part of the question. */
+static int put_program(struct str *out, const char *program)
+{
+	size_t len = strnlen(program, SHOWN_MAX);
+	int r = 0;
+
+	for (size_t i = 0; i < len && r == 0; i++) {
+		char c = program[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9') || (c && strchr("._+-", c));
+
+		r = str_append_char(out, plain ? c : '?');
+	}
+	return r;
+}
+
+/* Whatever the command has left of the screen, the question is seen: an escape sequence that it
+ * did not end is cancelled; then attributes, letters, margins, wrapping and cursor are as usual
+ * again, and so are the colours themselves. */
+static const char *clean_slate(void)
+{
+	const char *term = getenv("TERM");
+
+	if (term && str_eq(term, "dumb"))
+		return "\n";
+	return "\030\033\\\033[?2026l\033[4i\033[0m\033(B\017\033[4l\033[?6l\033[?69l"
+	       "\0337\033[r\0338\033[?7h\033[?25h\033]104\007\033]110\007\033]111\007\n";
+}
+
 static void print_question(const struct asking *a, const struct question *q)
 {
 	_cleanup_(str_release) struct str out = {0};
-	/* Whatever colour the command has left, hidden text among them. */
-	int r = str_append(&out, "\033[0m\npale: ");
+	int r = str_append(&out, clean_slate());
 
+	if (r == 0)
+		r = str_append(&out, "pale: ");
 	if (r == 0)
 		r = put_shown(&out, a->subject.command);
 	if (r == 0)
@@ -211,7 +247,7 @@ static void print_question(const struct asking *a, const struct question *q)
 	if (r == 0 && q->program) {
 		r = str_append(&out, " (");
 		if (r == 0)
-			r = put_shown(&out, q->program);
+			r = put_program(&out, q->program);
 		if (r == 0)
 			r = str_append_char(&out, ')');
 	}
@@ -241,6 +277,7 @@ static bool enter_screen(struct asking *a)
 	/* What was typed before the question is no answer to it. */
 	(void)tcsetattr(a->tty, TCSAFLUSH, &modes);
 	a->len = 0;
+	a->listens_at_ns = clock_mono_ns() + DEAF_MS * 1000000ull;
 	a->timer.at_ns = clock_mono_ns() + ASKING_MS * 1000000ull;
 	return true;
 }

@@ -319,7 +319,6 @@ static void take_question(struct caller *c, struct session_message *m)
 	c->questions.sock = c->sock;
 	c->questions.loop = &c->loop;
 	c->questions.streams = c->streams;
-	c->questions.command = c->call->argv[0];
 	if (!session_question(&c->questions, m))
 		broken(c);
 }

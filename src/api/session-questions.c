@@ -34,7 +34,9 @@ static void on_answer(void *data, bool allow)
 
 bool session_question(struct session_questions *s, struct session_message *message)
 {
-	const struct asking_subject subject = {.command = s->command, .hold = hold, .data = s};
+	/* Not the caller's command for sure: what earlier ones left running asks as well. */
+	const struct asking_subject subject = {
+		.command = "a process of this session", .hold = hold, .data = s};
 	struct session_cursor c = session_cursor(message);
 	struct session_number id;
 	const char *rule, *program;

@@ -12,8 +12,7 @@ struct session_questions {
 	int sock;
 	struct loop *loop;
 	struct local_streams *streams; /* NULL: nothing is carried */
-	const char *command;
-	struct asking *asking; /* NULL: nothing was asked yet */
+	struct asking *asking;         /* NULL: nothing was asked yet */
 };
 
 bool session_question(struct session_questions *s, struct session_message *message);

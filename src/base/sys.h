@@ -50,6 +50,7 @@ struct sys_sched_attr {
 	int32_t nice;
 	uint32_t priority;
 	uint64_t runtime_ns, deadline_ns, period_ns;
+	uint32_t util_min, util_max;
 };
 
 static inline int sys_result(long r)

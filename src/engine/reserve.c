@@ -21,16 +21,26 @@ enum { IOPRIO_PROCESS = 1 };
 
 static bool manner_read(pid_t pid, struct manner *ret)
 {
-	struct sys_sched_attr attr = {0};
 	long n;
 
 	memset(ret, 0, sizeof(*ret));
 	n = syscall(SYS_sched_getaffinity, pid, sizeof(ret->cpus), ret->cpus);
 	ret->ioprio = (int)syscall(SYS_ioprio_get, IOPRIO_PROCESS, pid);
-	if (n < 0 || ret->ioprio < 0 || syscall(SYS_sched_getattr, pid, &attr, sizeof(attr), 0) < 0)
+	if (n < 0 || ret->ioprio < 0 ||
+	    syscall(SYS_sched_getattr, pid, &ret->attr, sizeof(ret->attr), 0) < 0)
 		return false;
-	ret->policy = attr.policy;
-	ret->nice = attr.nice;
+	return true;
+}
+
+/* As the warden's, but for what be_quick() has made of that, which no child inherits. */
+static bool manner_expect(pid_t warden, pid_t spare, struct manner *ret)
+{
+	struct manner now;
+
+	if (!manner_read(warden, ret) || !manner_read(spare, &now))
+		return false;
+	ret->attr.flags = 0;
+	ret->attr.runtime_ns = now.attr.runtime_ns;
 	return true;
 }
 
@@ -89,7 +99,7 @@ bool reserve_take(struct reserve *r, const struct warden_report *report, int fd,
 {
 	if (r->sock < 0 || report->id != r->id)
 		return false;
-	if (is_ready(report) && !r->pid && manner_read(warden, &r->manner)) {
+	if (is_ready(report) && !r->pid && manner_expect(warden, sender, &r->manner)) {
 		r->pid = sender;
 		r->listener = fd;
 		return true;

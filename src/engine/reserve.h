@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "base/loop.h"
+#include "base/sys.h"
 
 struct errand;
 struct iovec;
@@ -23,8 +24,7 @@ struct warden_report;
 
 /* How the kernel runs somebody. */
 struct manner {
-	uint32_t policy;
-	int32_t nice;
+	struct sys_sched_attr attr; /* flags and slice among it */
 	int ioprio;
 	unsigned long cpus[16];
 };

@@ -21,16 +21,29 @@ static int cannot(const char *what, const char *fix, struct err *err)
 		"%s", fix);
 }
 
+static int refuse_network(const struct compiler *c, const char *native, struct err *err)
+{
+	const struct spec *spec = c->spec;
+
+	if ((spec->network != NETWORK_LOCALHOST && spec->network != NETWORK_ALLOWED_HOSTS) ||
+	    c->given & DIM_BIT(DIM_NETWORK))
+		return 0;
+	if (c->host->outer)
+		return cannot("this network: the command would reach all that the sandbox around "
+			      "it opens (hosts, ports, expose, sockets)",
+			      "ask for all of that, or for network = \"none\"", err);
+	return cannot("this network: without a network of its own the command would reach "
+		      "all of the host's",
+		      native, err);
+}
+
 int judge_landlock_refuse(const struct compiler *c, struct err *err)
 {
 	static const char native[] = "use --engine native, which needs user namespaces";
 	const struct spec *spec = c->spec;
 
-	if ((spec->network == NETWORK_LOCALHOST || spec->network == NETWORK_ALLOWED_HOSTS) &&
-	    !(c->given & DIM_BIT(DIM_NETWORK)))
-		return cannot("this network: without a network of its own the command would reach "
-			      "all of the host's",
-			      native, err);
+	if (refuse_network(c, native, err) < 0)
+		return -ENOTSUP;
 	if (spec->expose.len && spec->network != NETWORK_UNRESTRICTED &&
 	    !(c->given & DIM_BIT(DIM_EXPOSE)))
 		return cannot("expose: its commands have no sockets", native, err);

@@ -245,6 +245,17 @@ static int report_missing(const struct compiler *c, struct err *err)
 	return -ENOTSUP;
 }
 
+/* Whoever has sockets reaches all that the sandbox around it opens, and nobody here would
+ * tell what was asked for from the rest. */
+static bool is_network_wider(dim_set excess, const struct spec *asked)
+{
+	const dim_set lists = DIM_BIT(DIM_HOSTS) | DIM_BIT(DIM_PORTS) | DIM_BIT(DIM_EXPOSE) |
+			      DIM_BIT(DIM_SOCKETS);
+
+	return excess & lists &&
+	       (asked->network == NETWORK_LOCALHOST || asked->network == NETWORK_ALLOWED_HOSTS);
+}
+
 bool judge_is_given(struct compiler *c)
 {
 	/* These the supervisor sees to by itself, wherever it runs. */
@@ -255,6 +266,8 @@ bool judge_is_given(struct compiler *c)
 	if (!c->host->outer)
 		return false;
 	excess = spec_excess(c->host->outer, &c->resolved->spec);
+	if (is_network_wider(excess, &c->resolved->spec))
+		excess |= DIM_BIT(DIM_NETWORK);
 	c->given = ~excess & ~own;
 	return (excess & ~own) == 0;
 }

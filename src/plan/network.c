@@ -60,6 +60,9 @@ int network_judge_limits(struct compiler *c)
 		if (c->spec->network == NETWORK_UNRESTRICTED)
 			r = judge_give_up(c, limits[i], UNENFORCED,
 					  "nobody counts what has the host's own network");
+		else if (c->spec->network != NETWORK_NONE && c->plan->engine == ENGINE_LANDLOCK)
+			r = judge_give_up(c, limits[i], UNENFORCED,
+					  "nobody counts in the network of the sandbox around it");
 		else
 			plan_verdict(c->plan, dim_name(limits[i]), ENFORCED,
 				     c->plan->net.brokered ? "broker" : "network namespace");

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """pale inside of pale: never more than the sandbox around it allows."""
+import contextlib
+import socket
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -91,5 +93,54 @@ def case_planted_on_the_host(p):
     ok(r.code == 125 and b'.pale-spec' in r.err and b'RAN' not in r.out, p, 'refused', r)
 
 
-main(case_the_same_again_is_plain, case_less_is_less, case_more_is_not_to_be_had, case_forged,
+def case_a_narrower_network_is_refused(p):
+    """Nobody inside can tell the ports that were asked for from the others that are open around it."""
+    prepare(p)
+    probe = ('import socket, sys\n'
+             'for port in sys.argv[1:]:\n'
+             '    try: print("GOT", port, socket.create_connection(("127.0.0.1", int(port)), 5).recv(9), file=sys.stderr)\n'
+             '    except OSError as e: print("NOT", port, e, file=sys.stderr)\n')
+    p.write(p.ws / 'reach.py', probe)
+    with socket.create_server(('127.0.0.1', 0)) as a, socket.create_server(('127.0.0.1', 0)) as b:
+        ports = [str(s.getsockname()[1]) for s in (a, b)]
+        both = ('--network', 'localhost', '--port', ports[0], '--port', ports[1])
+        one = ('--network', 'localhost', '--port', ports[0])
+        command = ('--', 'timeout', '5', 'python3', 'reach.py', ports[1])
+
+        def reached():
+            b.settimeout(0.2)
+            try:
+                b.accept()[0].close()
+                return True
+            except TimeoutError:
+                return False
+        r = inner(p, *one, *command, outer=both)
+        ok(r.code == 125 and b'the sandbox around it opens' in r.out and not reached(), p, 'fewer ports than around it: refused', r)
+        r = inner(p, *both, '--', 'sh', '-c', f'echo BOOTED >&2; timeout 2 python3 reach.py {ports[1]}', outer=both)
+        ok(r.booted and by(r, 'network') == 'the sandbox around it' and reached(), p, 'twin: the same ports are given', r)
+        r = inner(p, '--', 'sh', '-c', f'echo BOOTED >&2; timeout 2 python3 reach.py {ports[1]}', outer=both)
+        ok(r.booted and not reached(), p, 'none is none', r)
+        r = inner(p, *both, '--connections', '1', *command, outer=both)
+        ok(r.code == 125 and b'cannot be enforced here: connections' in r.out and not reached(), p, 'connections that nobody counts: refused', r)
+    hosts = ('--host', 'a.test', '--host', 'b.test')
+    r = inner(p, '--host', 'a.test', '--', 'true', outer=hosts)
+    ok(r.code == 125 and b'the sandbox around it opens' in r.out, p, 'fewer hosts: refused', r)
+    r = inner(p, *hosts, '--', 'true', outer=hosts)
+    ok(r.inner.get('outcome') == 'ok', p, 'twin: the same hosts are given', r)
+    path = p.base / 'service'
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.bind(str(path))
+        s.listen()
+        os.chmod(path, 0o777)
+        show = ('--host', 'a.test', '--socket', path)
+        r = inner(p, '--host', 'a.test', '--', 'true', outer=show)
+        ok(r.code == 125 and b'the sandbox around it opens' in r.out, p, 'without the socket that is there: refused', r)
+        r = inner(p, *show, '--', 'true', outer=show)
+        ok(r.inner.get('outcome') == 'ok', p, 'twin: with it', r)
+    path.unlink()
+
+
+main(case_a_narrower_network_is_refused, case_the_same_again_is_plain, case_less_is_less, case_more_is_not_to_be_had, case_forged,
      case_planted_on_the_host, uids=(1000,))

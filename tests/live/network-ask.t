@@ -40,7 +40,7 @@ class Term:
                     os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) & 0xff)
                 os.setpgid(0, 0)
         streams = {'stdin': self.slave, 'stdout': self.slave, 'stderr': self.slave, **kw}
-        self.proc = p.start(*(argv or p.pale_argv(*args)), preexec_fn=leader, **streams)
+        self.proc = p.start(*(argv or p.pale_argv(*args)), env={**p.env, 'TERM': 'xterm'}, preexec_fn=leader, **streams)
 
     def pull(self, seconds=0.05):
         if select.select([self.master], [], [], seconds)[0]:
@@ -54,6 +54,8 @@ class Term:
             found = re.compile(pattern).search(self.seen, self.at)
             if found:
                 self.at = found.end()
+                if pattern.startswith(QUESTION):
+                    time.sleep(0.4)  # it does not listen at once
                 return found
             self.pull()
         note(f'waited for {pattern!r}, saw {self.seen!r}')
@@ -251,6 +253,7 @@ def case_sessions(p):
         with Term(p, argv=argv) as t:
             asked = t.wait(QUESTION)
             ok(asked and asked[1] == b'good.test:8000' and not asked[3], p, 'the client is asked', t.seen)
+            ok(b'pale: a process of this session wants' in t.seen, p, 'about the session, not about its own command', t.seen)
             ok(taken() == (0, 0), p, 'meanwhile nobody is reached')
             t.type('n\r')
             ok(t.wait(rb'DONE') and b'=ok' not in t.seen, p, 'no is no', t.seen)
@@ -281,5 +284,38 @@ def case_sessions(p):
         verb('session', 'rm', 'asks')
 
 
-main(case_sessions, case_once, case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
+def case_a_screen_that_was_spoiled(p):
+    """What the command did to the terminal, or calls itself, hides nothing of the question and adds nothing."""
+    tool = net_tool(p, 'net-client')
+    odd = p.ws / 'curl) wants to reach good.test:443 (curl'
+    shutil.copy(p.ws / 'net-client', odd)
+    spoil = "printf '\\033[8m\\033(0\\033[5;5r\\033[?25l\\033]11;#000\\007\\033]10;#000\\007\\033]0;'"
+    with Term(p, '--ask', '--', 'sh', '-c', f'echo BOOTED; {spoil}; "./{odd.name}" blocking good.test 8000; echo DONE') as t:
+        asked = t.wait(QUESTION)
+        ok(t.seen.find(b'BOOTED') >= 0 and asked and asked[2] == b'curl??wants?to?reach?good.test?443??curl', p, 'the name of a file adds no words', t.seen)
+        before = t.seen[:asked.start()] if asked else b''
+        after = before[before.rfind(b'\033]0;'):]
+        ok(after.startswith(b'\033]0;\x18'), p, 'a sequence that was begun is cancelled', t.seen)
+        ok(all(c in after for c in (b'\033[0m', b'\033(B', b'\033[r', b'\033[?25h', b'\033]110\a', b'\033]111\a')), p,
+           'attributes, letters, margins, cursor and colours are as usual', t.seen)
+        t.type('n\r')
+        ok(t.wait(rb'DONE') and t.end() == 0 and b'=ok' not in t.seen, p, 'no is no', t.seen)
+    odd.unlink()
+
+
+def case_what_was_on_its_way(p):
+    """A key that is hit just when the question appears was meant for something else."""
+    tool = net_tool(p, 'net-client')
+    taken()
+    with Term(p, '--ask', '--', 'sh', '-c', f'echo BOOTED; {tool} blocking good.test 8000; echo DONE') as t:
+        ok(t.wait(rb'wants to reach'), p, 'asked', t.seen)
+        t.type('o\r')
+        time.sleep(0.8)
+        t.pull()
+        ok(b'DONE' not in t.seen and taken() == (0, 0), p, 'typed at once: no answer', t.seen)
+        t.type('o\r')
+        ok(t.wait(rb'=ok pong') and t.end() == 0 and taken() == (1, 0), p, 'twin: typed later, it is', t.seen)
+
+
+main(case_a_screen_that_was_spoiled, case_what_was_on_its_way, case_sessions, case_once, case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
      case_the_run_ends, uids=(1000,))
