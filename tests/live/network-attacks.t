@@ -50,9 +50,8 @@ def python(p, name, text):
 def case_a_socket_that_lingers_holds_nobody_up(p):
     tool = net_tool(p, 'net-linger')
     r = p.sh(*LOCAL, '--timeout', '4s', '--', f'{tool} 20', timeout=30)
-    ok(r.booted and r.code == 124 and r.seconds < 10, p, 'the timeout of the run is kept', r)
-    r = p.sh(*LOCAL, '--timeout', '30s', '--', f'{tool} 2', timeout=60)
-    ok(r.booted and r.code == 0 and b'tries ' in r.out, p, 'and there were attempts', r)
+    ok(r.booted and r.out.count(b'tries ') > 2, p, 'there are attempts', r)
+    ok(r.code in (0, 124) and r.seconds < 10, p, 'the timeout of the run is kept', r)
 
 
 CIRCLE = '''
