@@ -16,7 +16,41 @@
 #include "base/path.h"
 #include "base/sys.h"
 
-enum { SMALLEST_PAGE = 4096, RETURN_US = 2000 };
+enum { SMALLEST_PAGE = 4096, ALARM_US = 2000 };
+
+/* Whoever has a file of the task's in hand for a moment may be the last to have it, if the task
+ * closes it just then; and the end of a socket that lingers waits. An alarm interrupts that. */
+struct alarms {
+	struct sigaction action;
+	sigset_t mask;
+};
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void alarms_begin(struct alarms *ret_old)
+{
+	const struct itimerval soon = {{0, ALARM_US}, {0, ALARM_US}};
+	const struct sigaction interrupt = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGALRM);
+	(void)sigaction(SIGALRM, &interrupt, &ret_old->action);
+	(void)sigprocmask(SIG_UNBLOCK, &mask, &ret_old->mask);
+	(void)setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void alarms_end(const struct alarms *old)
+{
+	const struct itimerval never = {0};
+
+	(void)setitimer(ITIMER_REAL, &never, NULL);
+	(void)sigprocmask(SIG_SETMASK, &old->mask, NULL);
+	(void)sigaction(SIGALRM, &old->action, NULL);
+}
 
 ssize_t task_read(pid_t pid, uint64_t address, void *buf, size_t size)
 {
@@ -88,6 +122,7 @@ int task_join(const char *base, const char *name, char ret[PATH_MAX])
 int task_resolve(pid_t pid, int dir, const char *name, char ret[PATH_MAX])
 {
 	char link[64], base[PATH_MAX];
+	struct alarms alarms;
 	ssize_t n;
 
 	if (name[0] == '/')
@@ -97,9 +132,15 @@ int task_resolve(pid_t pid, int dir, const char *name, char ret[PATH_MAX])
 	else
 		snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, dir);
 	/* As the task sees it: the kernel names what lies in other mounts from their root. */
+	if (dir != AT_FDCWD)
+		alarms_begin(&alarms);
 	n = readlink(link, base, sizeof(base) - 1);
 	if (n < 0)
-		return -errno;
+		n = -errno;
+	if (dir != AT_FDCWD)
+		alarms_end(&alarms);
+	if (n < 0)
+		return (int)n;
 	base[n] = '\0';
 	return base[0] == '/' ? task_join(base, name, ret) : -ENOENT;
 }
@@ -143,33 +184,26 @@ static int open_task(pid_t pid)
 int task_take_fd(pid_t pid, int fd)
 {
 	_cleanup_(fd_closep) int task = open_task(pid);
+	struct alarms alarms;
+	int r;
 
-	return task < 0 ? task : sys_pidfd_getfd(task, fd);
-}
-
-static void on_alarm(int sig)
-{
-	(void)sig; /* close(2) is interrupted, which is all */
+	if (task < 0)
+		return task;
+	alarms_begin(&alarms);
+	r = sys_pidfd_getfd(task, fd);
+	alarms_end(&alarms);
+	return r;
 }
 
 int task_return_fd(int fd)
 {
-	const struct itimerval soon = {{0, RETURN_US}, {0, RETURN_US}}, never = {0};
-	const struct sigaction interrupt = {.sa_handler = on_alarm};
-	struct sigaction old_action;
-	sigset_t alarms, old_mask;
+	struct alarms alarms;
 
 	if (fd < 0)
 		return -1;
-	sigemptyset(&alarms);
-	sigaddset(&alarms, SIGALRM);
-	(void)sigaction(SIGALRM, &interrupt, &old_action);
-	(void)sigprocmask(SIG_UNBLOCK, &alarms, &old_mask);
-	(void)setitimer(ITIMER_REAL, &soon, NULL);
+	alarms_begin(&alarms);
 	fd_close(fd);
-	(void)setitimer(ITIMER_REAL, &never, NULL);
-	(void)sigprocmask(SIG_SETMASK, &old_mask, NULL);
-	(void)sigaction(SIGALRM, &old_action, NULL);
+	alarms_end(&alarms);
 	return -1;
 }
 

@@ -189,7 +189,9 @@ def case_migration_HS09(p):
 
     def older(scene):
         db = sqlite3.connect(scene.made_dir / 'history.db')
-        db.executescript('DROP TABLE annotations; DROP INDEX runs_started; ALTER TABLE runs DROP COLUMN has_output; PRAGMA user_version = 1')
+        added = ('has_output', 'connections', 'net_sent', 'net_received')
+        db.executescript('DROP TABLE annotations; DROP INDEX runs_started; PRAGMA user_version = 1;' +
+                         ''.join(f'ALTER TABLE runs DROP COLUMN {column};' for column in added))
         db.close()
     scene = Scene(p)
     scene.made_dir = next((scene.made / 'pale').glob('ws-*'))

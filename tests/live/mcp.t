@@ -597,9 +597,9 @@ def case_resources_and_prompts(p):
 # --- for long ---
 
 @only_first
-def case_ten_thousand(p):
+def case_thousands(p):
     p.write(p.ws / 'pale.toml', '[commands.hello]\ncmd = "echo hello"\n')
-    total = int(os.environ.get('MCP_CALLS', '10000'))
+    total = int(os.environ.get('MCP_CALLS', '3000'))
     c = Client(p)
 
     def wave(n, at_once=32):
@@ -645,4 +645,4 @@ def case_ten_thousand(p):
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
      case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader, case_deaf_and_gone,
      case_untrusted, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
-     case_ten_thousand, uids=(1000,))
+     case_thousands, uids=(1000,))

@@ -6,7 +6,7 @@ The same operations run on a copy of a tree and on an overlay over it. Then what
 is staged is applied, as a whole or in parts, or discarded, or either of them and
 taken back; each time the trees must be what they should, and what is still
 staged must look to the next run as it did before. PALE_SEQUENCES says how many
-(200), PALE_SEED with which one to begin.
+(80), PALE_SEED with which one to begin.
 """
 import sys
 sys.dont_write_bytecode = True
@@ -15,7 +15,7 @@ from live import *
 from stages import *
 
 DRIVER = driver()
-COUNT = int(os.environ.get('PALE_SEQUENCES', '200'))
+COUNT = int(os.environ.get('PALE_SEQUENCES', '80'))
 FIRST = int(os.environ.get('PALE_SEED', '0'))
 
 

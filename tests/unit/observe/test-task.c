@@ -124,9 +124,13 @@ static void test_other(void)
 	else
 		tap_ok(fd >= 0 && read(fd, &got, 1) == 1 && got == 'x', "its descriptor");
 	tap_ok(fd < 0 || fcntl(fd, F_GETFD) & FD_CLOEXEC, "which nobody inherits");
-	tap_eq_int(task_take_fd(child, 9999), -EBADF, "one that is not open");
-	task_program(child, program);
-	tap_eq_str(program, "test-task", "its program");
+	if (tap_on_valgrind()) {
+		tap_note("valgrind takes no descriptors, and is the program itself");
+	} else {
+		tap_eq_int(task_take_fd(child, 9999), -EBADF, "one that is not open");
+		task_program(child, program);
+		tap_eq_str(program, "test-task", "its program");
+	}
 	tap_ok(!task_has_signal(child), "a signal that is blocked would not wake it");
 	kill(child, SIGSTOP);
 	waitpid(child, &status, WUNTRACED);
@@ -163,8 +167,13 @@ static void test_return(void)
 {
 	struct timespec begin, end;
 	struct sigaction action;
-	int peer, fd = lingering(&peer);
+	int peer, fd;
 
+	if (tap_on_valgrind()) {
+		tap_note("valgrind lets nothing interrupt a close");
+		return;
+	}
+	fd = lingering(&peer);
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	tap_eq_int(task_return_fd(fd), -1, "a socket that lingers is closed");
 	clock_gettime(CLOCK_MONOTONIC, &end);
