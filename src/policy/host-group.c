@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -25,6 +26,10 @@ static int unknown(const struct config *config, const char *name, struct err *er
 		return err_oom(err);
 	err_set(err, ERR_CONFIG, -ENOENT, "unknown host group \"@%.100s\"", name);
 	near = str_nearest(name, (const char *const *)names.items, names.len);
+	if (strchr(name, ':'))
+		return err_hint(err, -ENOENT,
+				"a group has the ports of its hosts: leave \"%.20s\" out",
+				strchr(name, ':'));
 	if (near)
 		return err_hint(err, -ENOENT, "did you mean \"@%s\"?", near);
 	return err_hint(err, -ENOENT,

@@ -147,7 +147,7 @@ def case_manners(p):
         for how, reached, look in (('renice -n 19 -p $p', lambda pid: os.getpriority(os.PRIO_PROCESS, pid) == 19, 'nice'),
                                    ('taskset -p 1 $p', lambda pid: os.sched_getaffinity(pid) == {0}, 'taskset -p $$ | sed "s/.*: //"'),
                                    ('python3 -c "import os; os.sched_setscheduler($p, os.SCHED_RESET_ON_FORK, os.sched_param(0))"',
-                                    lambda pid: os.sched_getscheduler(pid) & os.SCHED_RESET_ON_FORK, 'python3 -c "import os; print(os.sched_getscheduler(0))"'),
+                                    lambda pid: os.sched_getscheduler(pid) & os.SCHED_RESET_ON_FORK, 'exec python3 -c "import os; print(os.sched_getscheduler(0))"'),
                                    ('ionice -c 3 -p $p', lambda pid: b'idle' in subprocess.run(['ionice', '-p', str(pid)], capture_output=True).stdout, 'ionice -p $$')):
             before = box.sh(look)
             spare = box.meddle(p, how)
