@@ -84,6 +84,8 @@ static const char *why_never(const struct peer *peer)
 		       "services";
 	if (IN6_IS_ADDR_V4MAPPED(six) ? four[0] >= 224 : IN6_IS_ADDR_MULTICAST(six))
 		return "no connection leads to a group of hosts";
+	if (IN6_IS_ADDR_V4MAPPED(six) && four[0] == 198 && (four[1] & 0xfe) == 18)
+		return "inside, such an address stands for a name that is allowed";
 	return NULL;
 }
 

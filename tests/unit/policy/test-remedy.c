@@ -156,6 +156,8 @@ static const struct row rows[] = {
 	 "--host 192.0.2.7:443"},
 	{"a metadata service", "network = 'allowed_hosts'\nhosts = ['x.org']", "network", "connect",
 	 "169.254.169.254:80", NULL, "credentials"},
+	{"a metadata service", "network = 'allowed_hosts'\nhosts = ['x.org']", "network", "connect",
+	 "198.19.0.7:80", NULL, "stands for a name"},
 	{"a neighbour", "network = 'none'", "network", "connect", "[fe80::1]:80", NULL,
 	 "neighbours"},
 	{"a name that is none", "network = 'none'", "network", "resolve", "a_b!c", NULL,
