@@ -4,14 +4,6 @@
 #include "api/run.h"
 #include "base/json.h"
 
-static void usage_number(struct json *json, const char *key, uint64_t value)
-{
-	if (value == USAGE_UNKNOWN)
-		json_add_null(json, key);
-	else
-		json_add_uint(json, key, value);
-}
-
 static void result_json(const struct result *result, struct json *json)
 {
 	json_add_string(json, "outcome", outcome_name(result->outcome));
@@ -26,14 +18,8 @@ static void result_json(const struct result *result, struct json *json)
 	json_add_string(json, "limit", result->limit);
 	json_add_uint(json, "duration_ms", result->duration_ms);
 	json_begin_object(json, "usage");
-	usage_number(json, "memory_peak", result->usage.memory_peak);
-	usage_number(json, "cpu_ms", result->usage.cpu_ms);
-	usage_number(json, "pids_peak", result->usage.pids_peak);
-	usage_number(json, "written", result->usage.written);
-	usage_number(json, "connections", result->usage.connections);
-	usage_number(json, "net_sent", result->usage.net_sent);
-	usage_number(json, "net_received", result->usage.net_received);
-	usage_number(json, "output_dropped", result->output_dropped);
+	usage_json(&result->usage, json);
+	json_add_known(json, "output_dropped", result->output_dropped);
 	json_end_object(json);
 }
 

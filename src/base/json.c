@@ -172,6 +172,14 @@ void json_add_uint(struct json *j, const char *key, uint64_t value)
 	put_bytes(j, digits + at, sizeof(digits) - at);
 }
 
+void json_add_known(struct json *j, const char *key, uint64_t value)
+{
+	if (value == UINT64_MAX)
+		json_add_null(j, key);
+	else
+		json_add_uint(j, key, value);
+}
+
 void json_add_int(struct json *j, const char *key, int64_t value)
 {
 	begin_value(j, key);

@@ -30,6 +30,7 @@ void json_add_string(struct json *j, const char *key, const char *value); /* NUL
 /* LEN bytes, which may hold NULs. */
 void json_add_bytes(struct json *j, const char *key, const char *data, size_t len);
 void json_add_uint(struct json *j, const char *key, uint64_t value);
+void json_add_known(struct json *j, const char *key, uint64_t value); /* UINT64_MAX: null */
 void json_add_int(struct json *j, const char *key, int64_t value);
 void json_add_bool(struct json *j, const char *key, bool value);
 void json_add_null(struct json *j, const char *key);

@@ -7,14 +7,6 @@ const char *run_record_name(const struct run_record *record)
 	return record->command ? record->command : record->program;
 }
 
-static void add_number(struct json *json, const char *key, uint64_t value)
-{
-	if (value == UINT64_MAX)
-		json_add_null(json, key);
-	else
-		json_add_uint(json, key, value);
-}
-
 static void add_end(const struct run_record *record, struct json *json)
 {
 	bool ended = record->ended;
@@ -29,17 +21,11 @@ static void add_end(const struct run_record *record, struct json *json)
 	else
 		json_add_null(json, "signal");
 	json_add_string(json, "limit", record->limit);
-	add_number(json, "duration_ms", ended ? record->duration_ms : UINT64_MAX);
+	json_add_known(json, "duration_ms", ended ? record->duration_ms : UINT64_MAX);
 	json_begin_object(json, "usage");
-	add_number(json, "memory_peak", record->usage.memory_peak);
-	add_number(json, "cpu_ms", record->usage.cpu_ms);
-	add_number(json, "pids_peak", record->usage.pids_peak);
-	add_number(json, "written", record->usage.written);
-	add_number(json, "connections", record->usage.connections);
-	add_number(json, "net_sent", record->usage.net_sent);
-	add_number(json, "net_received", record->usage.net_received);
+	usage_json(&record->usage, json);
 	json_end_object(json);
-	add_number(json, "refused", record->observed ? record->violations : UINT64_MAX);
+	json_add_known(json, "refused", record->observed ? record->violations : UINT64_MAX);
 	json_add_bool(json, "has_output", record->has_output);
 }
 
@@ -63,10 +49,10 @@ void run_record_members(const struct run_record *record, struct json *json)
 	json_end_object(json);
 	json_add_string(json, "spec_digest", record->spec_digest);
 	json_begin_object(json, "limits");
-	add_number(json, "timeout_ms", record->timeout_ms);
-	add_number(json, "cpu_ms", record->cpu_ms);
-	add_number(json, "memory", record->memory);
-	add_number(json, "pids", record->pids);
+	json_add_known(json, "timeout_ms", record->timeout_ms);
+	json_add_known(json, "cpu_ms", record->cpu_ms);
+	json_add_known(json, "memory", record->memory);
+	json_add_known(json, "pids", record->pids);
 	json_end_object(json);
 	add_end(record, json);
 }

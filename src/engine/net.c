@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/netlink.h"
 #include "warden/protocol.h"
 #include "warden/sockets.h"
 
@@ -98,26 +99,13 @@ static struct add_address address_of(unsigned char family)
 	return a;
 }
 
-/* Ask, and wait for the answer: 0 or -errno. */
+/* 0 or -errno. */
 static int ask(int netlink, const struct nlmsghdr *request)
 {
-	struct {
-		struct nlmsghdr head;
-		struct nlmsgerr answer;
-		char rest[512]; /* the request, or what the kernel says about it */
-	} got;
-	ssize_t n;
+	union netlink_answer answer;
+	int r = netlink_ask(netlink, request, &answer);
 
-	if (send(netlink, request, request->nlmsg_len, 0) < 0)
-		return -errno;
-	do
-		n = recv(netlink, &got, sizeof(got), 0);
-	while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	if ((size_t)n < offsetof(__typeof__(got), rest) || got.head.nlmsg_type != NLMSG_ERROR)
-		return -EPROTO;
-	return got.answer.error;
+	return r == 0 && answer.head.nlmsg_type != NLMSG_ERROR ? -EPROTO : r;
 }
 
 int net_everywhere(struct err *err)

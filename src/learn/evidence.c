@@ -35,14 +35,6 @@ bool evidence_is_sound(const struct evidence *evidence)
 	       evidence->violations.len == 0;
 }
 
-static void add_number(struct json *json, const char *key, uint64_t value)
-{
-	if (value == USAGE_UNKNOWN)
-		json_add_null(json, key);
-	else
-		json_add_uint(json, key, value);
-}
-
 void evidence_json(const struct evidence *evidence, struct json *json)
 {
 	json_begin_object(json, NULL);
@@ -54,13 +46,7 @@ void evidence_json(const struct evidence *evidence, struct json *json)
 	json_add_int(json, "exit_code", evidence->exit_code);
 	json_add_uint(json, "duration_ms", evidence->duration_ms);
 	json_begin_object(json, "usage");
-	add_number(json, "memory_peak", evidence->usage.memory_peak);
-	add_number(json, "cpu_ms", evidence->usage.cpu_ms);
-	add_number(json, "pids_peak", evidence->usage.pids_peak);
-	add_number(json, "written", evidence->usage.written);
-	add_number(json, "connections", evidence->usage.connections);
-	add_number(json, "net_sent", evidence->usage.net_sent);
-	add_number(json, "net_received", evidence->usage.net_received);
+	usage_json(&evidence->usage, json);
 	json_end_object(json);
 	violations_json(&evidence->violations, json);
 	json_end_object(json);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/netlink.h"
 #include "net/endpoint.h"
 
 struct question {
@@ -40,25 +41,12 @@ static void question_make(const struct endpoint *at, struct question *ret)
 /* The type of the answer, or -errno as it says. */
 static int ask(int fd, const struct question *question)
 {
-	union {
-		struct nlmsghdr head;
-		char bytes[4096];
-	} answer;
-	const struct nlmsgerr *failed = NLMSG_DATA(&answer.head);
-	ssize_t n;
+	union netlink_answer answer;
+	int r = netlink_ask(fd, &question->head, &answer);
 
-	if (send(fd, question, sizeof(*question), 0) < 0)
-		return -errno;
-	n = recv(fd, &answer, sizeof(answer), 0);
-	if (n < 0)
-		return -errno;
-	if (!NLMSG_OK(&answer.head, (size_t)n))
-		return -EBADMSG;
-	if (answer.head.nlmsg_type != NLMSG_ERROR)
-		return answer.head.nlmsg_type;
-	if (answer.head.nlmsg_len < NLMSG_LENGTH(sizeof(*failed)) || failed->error >= 0)
-		return -EBADMSG;
-	return failed->error;
+	if (r < 0)
+		return r;
+	return answer.head.nlmsg_type == NLMSG_ERROR ? -EBADMSG : answer.head.nlmsg_type;
 }
 
 /* -ENOENT says a kernel without such answers as well: then it has no list of them, either. */

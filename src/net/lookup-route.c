@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/netlink.h"
 #include "net/lookup.h"
 
 struct question {
@@ -37,27 +38,16 @@ static void question_make(const struct in6_addr *address, struct question *ret)
 static int ask(const struct question *question)
 {
 	_cleanup_(fd_closep) int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-	union {
-		struct nlmsghdr head;
-		uint8_t bytes[4096];
-	} answer;
-	const void *body = NLMSG_DATA(&answer.head);
-	ssize_t n;
+	union netlink_answer answer;
+	const struct rtmsg *route = NLMSG_DATA(&answer.head);
+	int r = fd < 0 ? -errno : netlink_ask(fd, &question->head, &answer);
 
-	if (fd < 0 || send(fd, question, question->head.nlmsg_len, 0) < 0)
-		return -errno;
-	n = recv(fd, &answer, sizeof(answer), 0);
-	if (n < 0)
-		return -errno;
-	if (!NLMSG_OK(&answer.head, (size_t)n))
-		return -EBADMSG;
-	if (answer.head.nlmsg_type == NLMSG_ERROR &&
-	    answer.head.nlmsg_len >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
-		return ((const struct nlmsgerr *)body)->error ?: -EBADMSG;
-	if (answer.head.nlmsg_type == RTM_NEWROUTE &&
-	    answer.head.nlmsg_len >= NLMSG_LENGTH(sizeof(struct rtmsg)))
-		return ((const struct rtmsg *)body)->rtm_type;
-	return -EBADMSG;
+	if (r < 0)
+		return r;
+	return answer.head.nlmsg_type == RTM_NEWROUTE &&
+			       answer.head.nlmsg_len >= NLMSG_LENGTH(sizeof(*route))
+		       ? route->rtm_type
+		       : -EBADMSG;
 }
 
 bool lookup_is_own_address(const struct in6_addr *address)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "result/result.h"
 
+#include "base/json.h"
+
 static const char *const outcome_names[] = {
 	[OUTCOME_OK] = "ok",           [OUTCOME_FAILED] = "failed", [OUTCOME_SIGNALED] = "signaled",
 	[OUTCOME_TIMEOUT] = "timeout", [OUTCOME_OOM] = "oom",       [OUTCOME_LIMIT] = "limit",
@@ -10,6 +12,17 @@ static const char *const outcome_names[] = {
 const char *outcome_name(enum outcome outcome)
 {
 	return outcome_names[outcome];
+}
+
+void usage_json(const struct usage *usage, struct json *json)
+{
+	json_add_known(json, "memory_peak", usage->memory_peak);
+	json_add_known(json, "cpu_ms", usage->cpu_ms);
+	json_add_known(json, "pids_peak", usage->pids_peak);
+	json_add_known(json, "written", usage->written);
+	json_add_known(json, "connections", usage->connections);
+	json_add_known(json, "net_sent", usage->net_sent);
+	json_add_known(json, "net_received", usage->net_received);
 }
 
 int result_status(const struct result *result)

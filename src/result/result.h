@@ -7,6 +7,8 @@
 #include "result/event.h"
 #include "result/violation.h"
 
+struct json;
+
 enum outcome {
 	OUTCOME_OK,
 	OUTCOME_FAILED, /* exited with another status than 0 */
@@ -48,6 +50,8 @@ struct result {
 	struct violations violations; /* violations_release() */
 };
 
+/* "memory_peak":…, …: members of an object, null where unknown. */
+void usage_json(const struct usage *usage, struct json *json);
 const char *outcome_name(enum outcome outcome);
 /* The exit status of pale itself. */
 int result_status(const struct result *result);
