@@ -56,10 +56,19 @@ uint64_t landlock_rights(int abi)
 	return rights;
 }
 
+static int create(const struct sys_landlock_ruleset *attr, struct err *err)
+{
+	int ruleset = sys_landlock_create_ruleset(attr, sizeof(*attr), 0);
+
+	return ruleset < 0 ? err_sys(err, ruleset, "create a Landlock domain") : ruleset;
+}
+
 int landlock_init(struct landlock *landlock, unsigned about, struct err *err)
 {
+	static const struct sys_landlock_ruleset about_sockets = {
+		.handled_access_fs = LANDLOCK_ACCESS_FS_RESOLVE_UNIX};
 	struct sys_landlock_ruleset attr = {0};
-	int ruleset;
+	int ruleset, sockets = -1;
 
 	if (about & LANDLOCK_FILES)
 		attr.handled_access_fs = landlock_rights(landlock_abi());
@@ -67,17 +76,35 @@ int landlock_init(struct landlock *landlock, unsigned about, struct err *err)
 		attr.scoped |= LANDLOCK_SCOPE_SIGNAL;
 	if (about & LANDLOCK_ABSTRACT)
 		attr.scoped |= LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET;
-	ruleset = sys_landlock_create_ruleset(&attr, sizeof(attr), 0);
+	ruleset = create(&attr, err);
 	if (ruleset < 0)
-		return err_sys(err, ruleset, "create a Landlock domain");
-	*landlock = (struct landlock){
-		.ruleset = ruleset, .about = about, .handled = attr.handled_access_fs};
+		return ruleset;
+	if (about & LANDLOCK_SOCKETS) {
+		sockets = create(&about_sockets, err);
+		if (sockets < 0) {
+			fd_close(ruleset);
+			return sockets;
+		}
+	}
+	*landlock = (struct landlock){.ruleset = ruleset,
+				      .sockets = sockets,
+				      .about = about,
+				      .handled = attr.handled_access_fs};
 	return 0;
 }
 
 void landlock_release(struct landlock *landlock)
 {
 	landlock->ruleset = fd_close(landlock->ruleset);
+	landlock->sockets = fd_close(landlock->sockets);
+}
+
+static int add_socket(const struct landlock *landlock, int fd)
+{
+	struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
+						  .parent_fd = fd};
+
+	return landlock->sockets >= 0 ? sys_landlock_add_rule(landlock->sockets, &rule) : 0;
 }
 
 static int add_rule(const struct landlock *landlock, int fd, uint64_t rights)
@@ -115,6 +142,8 @@ int landlock_allow(const struct landlock *landlock, int fd, unsigned flags, stru
 	if (flags & ALLOW_FILE)
 		rights &= OF_FILES;
 	r = add_rule(landlock, fd, rights);
+	if (r == 0 && flags & ALLOW_SOCKET)
+		r = add_socket(landlock, fd);
 	if (r == 0 && landlock->kept)
 		r = keep_rule(landlock->kept, fd, rights);
 	return r < 0 ? err_sys(err, r, "add a Landlock rule") : 0;
@@ -173,7 +202,7 @@ int landlock_copy(const struct landlock *landlock, struct landlock *ret, struct 
 
 	if (landlock->handled && !landlock->kept)
 		BUG("a set whose rules were not kept");
-	r = landlock_init(&own, landlock->about, err);
+	r = landlock_init(&own, landlock->about & ~LANDLOCK_SOCKETS, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; landlock->handled && i < landlock->kept->len; i++) {
@@ -218,4 +247,14 @@ int landlock_enclose(struct err *err)
 	if (kill(getppid(), 0) == 0)
 		return err_set(err, ERR_SYSTEM, -ENOTSUP, "signals leave their Landlock domain");
 	return 0;
+}
+
+int landlock_enclose_sockets(const struct landlock *landlock, struct err *err)
+{
+	int r;
+
+	if (!landlock || landlock->sockets < 0)
+		return 0;
+	r = sys_landlock_restrict_self(landlock->sockets, 0);
+	return r < 0 ? err_sys(err, r, "enter a Landlock domain for sockets") : 0;
 }

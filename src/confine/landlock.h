@@ -3,7 +3,7 @@
  * landlock - a domain that a process enters for good, with all it starts.
  *
  * Files can be reached as far as a rule opens them, whatever the mounts say;
- * signals and abstract unix sockets reach only who is in the domain. The set of
+ * signals and unix sockets reach only who is in the domain. The set of
  * rules is a descriptor: made by whoever can still open paths, entered later by
  * the command's process alone. Allocation-free.
  */
@@ -24,17 +24,19 @@ struct landlock_kept {
 
 struct landlock {
 	int ruleset;                /* -1: none */
+	int sockets;                /* another one, for landlock_enclose_sockets(); -1 */
 	unsigned about;             /* LANDLOCK_... */
 	uint64_t handled;           /* rights on files that need a rule; 0: files are free */
 	struct landlock_kept *kept; /* for landlock_enter_anew(); NULL: not wanted */
 };
-#define LANDLOCK_NONE ((struct landlock){.ruleset = -1})
+#define LANDLOCK_NONE ((struct landlock){.ruleset = -1, .sockets = -1})
 
 /* What a domain is about. */
 enum {
 	LANDLOCK_FILES = 1 << 0,
 	LANDLOCK_SIGNALS = 1 << 1,  /* ABI 6 */
 	LANDLOCK_ABSTRACT = 1 << 2, /* ABI 6 */
+	LANDLOCK_SOCKETS = 1 << 3,  /* ABI 9 */
 };
 
 /* What a rule opens, beyond reading and executing. */
@@ -42,6 +44,7 @@ enum {
 	ALLOW_WRITE = 1 << 0,   /* everything else that can be done to files */
 	ALLOW_DEVICES = 1 << 1, /* ioctl() on devices */
 	ALLOW_FILE = 1 << 2,    /* it is no folder */
+	ALLOW_SOCKET = 1 << 3,  /* who listens there can be reached */
 };
 
 /* The version of the running kernel's Landlock; 0: none. */
@@ -65,3 +68,7 @@ int landlock_copy(const struct landlock *landlock, struct landlock *ret, struct 
 /* Enter another one, about signals alone: from then on those of this process, kill(-1)
  * too, reach what it starts and nobody else, even its parent. Needs the same. */
 int landlock_enclose(struct err *err);
+/* Enter one around those of the commands, about unix sockets that have a path: whoever is in
+ * it reaches what was made in it, by any of them, and what a rule with ALLOW_SOCKET names.
+ * Nothing can be mounted from then on. Without such a set nothing is done. */
+int landlock_enclose_sockets(const struct landlock *landlock, struct err *err);

@@ -14,6 +14,10 @@ unsigned domain_flags(const struct spec *spec, const struct host *host)
 	 * lets no file move to another folder would break too much. */
 	if (!spec->nested && host->landlock_abi >= LANDLOCK_REFER_ABI)
 		flags |= OP_FILES;
+	/* Who may write everything has a hundred ways to those who listen. */
+	if (flags & OP_FILES && host->landlock_abi >= LANDLOCK_SOCKET_ABI &&
+	    spec->filesystem != FILESYSTEM_UNRESTRICTED)
+		flags |= OP_SOCKETS;
 	if (host->landlock_abi >= LANDLOCK_SIGNAL_ABI)
 		flags |= OP_SIGNALS | OP_ABSTRACT;
 	return flags;
@@ -28,7 +32,7 @@ static bool is_allowed(const struct places *places, size_t len, const char *path
 	return path_covers("/dev", path);
 }
 
-int domain_compile(struct plan *plan, const struct places *places)
+int domain_compile(struct plan *plan, const struct places *places, unsigned flags)
 {
 	const struct place *root = places_at(places, "/");
 	int r;
@@ -44,7 +48,10 @@ int domain_compile(struct plan *plan, const struct places *places)
 	for (size_t i = 0; i < places->len && r == 0; i++) {
 		const struct place *place = &places->items[i];
 
-		if (place->access != ACCESS_READ && !is_allowed(places, i, place->dst))
+		if (place->is_socket && flags & OP_SOCKETS)
+			r = plan_add(plan, OP_ALLOW, NULL, place->dst,
+				     OP_RDONLY | OP_FILE | OP_SOCKETS);
+		else if (place->access != ACCESS_READ && !is_allowed(places, i, place->dst))
 			r = plan_add(plan, OP_ALLOW, NULL, place->dst, place->flags & OP_FILE);
 	}
 	return r;

@@ -26,6 +26,7 @@ enum {
 	LANDLOCK_REFER_ABI = 2, /* files can be moved between folders in a domain */
 	LANDLOCK_TRUNCATE_ABI = 3,
 	LANDLOCK_SIGNAL_ABI = 6, /* signals and abstract sockets can be kept inside one */
+	LANDLOCK_SOCKET_ABI = 9, /* … and sockets that have a path */
 };
 
 #define MACHINE_ID "/etc/machine-id"

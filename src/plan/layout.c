@@ -363,7 +363,7 @@ static int emit(struct layout *l)
 	if (r == 0)
 		r = fixtures_end(l->plan, &fixtures);
 	if (r == 0 && domain_flags(l->spec, l->host) & OP_FILES)
-		r = domain_compile(l->plan, &l->places);
+		r = domain_compile(l->plan, &l->places, domain_flags(l->spec, l->host));
 	return r;
 }
 

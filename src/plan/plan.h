@@ -79,6 +79,8 @@ enum {
 	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
 	OP_SHARED = 1 << 16,   /* seccomp: several commands live here (plan_share) */
 	OP_BROKERED = 1 << 17, /* seccomp: … and of what is sent to an address */
+	OP_SOCKETS = 1 << 18,  /* landlock: unix sockets by path are those made inside, and
+				* those that are allowed; allow: this one is */
 };
 
 struct op {

@@ -38,6 +38,7 @@ static const struct {
 	{OP_FILES, "files"},
 	{OP_SIGNALS, "signals"},
 	{OP_ABSTRACT, "abstract-sockets"},
+	{OP_SOCKETS, "sockets"},
 	{OP_LOOSE, "if-there"},
 	{OP_OBSERVE, "observe"},
 	{OP_PROFILE, "profile"},

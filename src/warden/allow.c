@@ -23,7 +23,8 @@ int allow_begin(const struct op *ops, size_t len, struct landlock *ret, struct e
 				ret,
 				(op->flags & OP_FILES ? LANDLOCK_FILES : 0) |
 					(op->flags & OP_SIGNALS ? LANDLOCK_SIGNALS : 0) |
-					(op->flags & OP_ABSTRACT ? LANDLOCK_ABSTRACT : 0),
+					(op->flags & OP_ABSTRACT ? LANDLOCK_ABSTRACT : 0) |
+					(op->flags & OP_SOCKETS ? LANDLOCK_SOCKETS : 0),
 				err);
 	}
 	return 0;
@@ -69,6 +70,7 @@ int allow_apply(const struct landlock *landlock, const struct op *op, struct err
 	return landlock_allow(landlock, op->dst[1] ? fd : root,
 			      (op->flags & OP_RDONLY ? 0 : ALLOW_WRITE) |
 				      (op->flags & OP_DEVICES ? ALLOW_DEVICES : 0) |
-				      (op->flags & OP_FILE ? ALLOW_FILE : 0),
+				      (op->flags & OP_FILE ? ALLOW_FILE : 0) |
+				      (op->flags & OP_SOCKETS ? ALLOW_SOCKET : 0),
 			      err);
 }

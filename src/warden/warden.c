@@ -146,6 +146,7 @@ static int enclose(struct warden *w, struct err *err)
 static int prepare(struct warden *w, struct err *err)
 {
 	const struct warden_job *job = w->job;
+	int r;
 
 	if (!job->owns_pidns && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "become a subreaper");
@@ -153,7 +154,8 @@ static int prepare(struct warden *w, struct err *err)
 		return err_sys(err, -errno, "take the terminal");
 	if (!job->owns_pidns)
 		be_quick();
-	return enclose(w, err);
+	r = landlock_enclose_sockets(job->landlock, err);
+	return r < 0 ? r : enclose(w, err);
 }
 
 _Noreturn static void watch(struct warden *w, int children)
