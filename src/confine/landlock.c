@@ -63,40 +63,51 @@ static int create(const struct sys_landlock_ruleset *attr, struct err *err)
 	return ruleset < 0 ? err_sys(err, ruleset, "create a Landlock domain") : ruleset;
 }
 
-int landlock_init(struct landlock *landlock, unsigned about, struct err *err)
+/* The one that a command enters. */
+static int init_own(struct landlock *landlock, unsigned about, struct err *err)
 {
-	static const struct sys_landlock_ruleset about_sockets = {
-		.handled_access_fs = LANDLOCK_ACCESS_FS_RESOLVE_UNIX};
 	struct sys_landlock_ruleset attr = {0};
-	int ruleset, sockets = -1;
+	int ruleset;
 
 	if (about & LANDLOCK_FILES)
 		attr.handled_access_fs = landlock_rights(landlock_abi());
 	if (about & LANDLOCK_SIGNALS)
 		attr.scoped |= LANDLOCK_SCOPE_SIGNAL;
-	if (about & LANDLOCK_ABSTRACT)
+	if (about & LANDLOCK_ABSTRACT && !(about & LANDLOCK_SHARED))
 		attr.scoped |= LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET;
 	ruleset = create(&attr, err);
 	if (ruleset < 0)
 		return ruleset;
-	if (about & LANDLOCK_SOCKETS) {
-		sockets = create(&about_sockets, err);
-		if (sockets < 0) {
-			fd_close(ruleset);
-			return sockets;
-		}
-	}
 	*landlock = (struct landlock){.ruleset = ruleset,
-				      .sockets = sockets,
+				      .around = -1,
 				      .about = about,
 				      .handled = attr.handled_access_fs};
 	return 0;
 }
 
+int landlock_init(struct landlock *landlock, unsigned about, struct err *err)
+{
+	struct sys_landlock_ruleset around = {0};
+	int r = init_own(landlock, about, err);
+
+	if (about & LANDLOCK_SOCKETS)
+		around.handled_access_fs = LANDLOCK_ACCESS_FS_RESOLVE_UNIX;
+	if (about & LANDLOCK_ABSTRACT && about & LANDLOCK_SHARED)
+		around.scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET;
+	if (r < 0 || (!around.handled_access_fs && !around.scoped))
+		return r;
+	landlock->around = create(&around, err);
+	if (landlock->around >= 0)
+		return 0;
+	r = landlock->around;
+	landlock_release(landlock);
+	return r;
+}
+
 void landlock_release(struct landlock *landlock)
 {
 	landlock->ruleset = fd_close(landlock->ruleset);
-	landlock->sockets = fd_close(landlock->sockets);
+	landlock->around = fd_close(landlock->around);
 }
 
 static int add_socket(const struct landlock *landlock, int fd)
@@ -104,7 +115,8 @@ static int add_socket(const struct landlock *landlock, int fd)
 	struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
 						  .parent_fd = fd};
 
-	return landlock->sockets >= 0 ? sys_landlock_add_rule(landlock->sockets, &rule) : 0;
+	return landlock->about & LANDLOCK_SOCKETS ? sys_landlock_add_rule(landlock->around, &rule)
+						  : 0;
 }
 
 static int add_rule(const struct landlock *landlock, int fd, uint64_t rights)
@@ -202,7 +214,7 @@ int landlock_copy(const struct landlock *landlock, struct landlock *ret, struct 
 
 	if (landlock->handled && !landlock->kept)
 		BUG("a set whose rules were not kept");
-	r = landlock_init(&own, landlock->about & ~LANDLOCK_SOCKETS, err);
+	r = init_own(&own, landlock->about, err);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; landlock->handled && i < landlock->kept->len; i++) {
@@ -249,12 +261,12 @@ int landlock_enclose(struct err *err)
 	return 0;
 }
 
-int landlock_enclose_sockets(const struct landlock *landlock, struct err *err)
+int landlock_enter_around(const struct landlock *landlock, struct err *err)
 {
 	int r;
 
-	if (!landlock || landlock->sockets < 0)
+	if (!landlock || landlock->around < 0)
 		return 0;
-	r = sys_landlock_restrict_self(landlock->sockets, 0);
-	return r < 0 ? err_sys(err, r, "enter a Landlock domain for sockets") : 0;
+	r = sys_landlock_restrict_self(landlock->around, 0);
+	return r < 0 ? err_sys(err, r, "enter the Landlock domain around all commands") : 0;
 }

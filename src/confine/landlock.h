@@ -24,19 +24,20 @@ struct landlock_kept {
 
 struct landlock {
 	int ruleset;                /* -1: none */
-	int sockets;                /* another one, for landlock_enclose_sockets(); -1 */
+	int around;                 /* another one, for landlock_enter_around(); -1: none */
 	unsigned about;             /* LANDLOCK_... */
 	uint64_t handled;           /* rights on files that need a rule; 0: files are free */
 	struct landlock_kept *kept; /* for landlock_enter_anew(); NULL: not wanted */
 };
-#define LANDLOCK_NONE ((struct landlock){.ruleset = -1, .sockets = -1})
+#define LANDLOCK_NONE ((struct landlock){.ruleset = -1, .around = -1})
 
 /* What a domain is about. */
 enum {
 	LANDLOCK_FILES = 1 << 0,
 	LANDLOCK_SIGNALS = 1 << 1,  /* ABI 6 */
 	LANDLOCK_ABSTRACT = 1 << 2, /* ABI 6 */
-	LANDLOCK_SOCKETS = 1 << 3,  /* ABI 9 */
+	LANDLOCK_SOCKETS = 1 << 3,  /* ABI 9: those that have a path */
+	LANDLOCK_SHARED = 1 << 4,   /* several commands are to reach each other's sockets */
 };
 
 /* What a rule opens, beyond reading and executing. */
@@ -68,7 +69,7 @@ int landlock_copy(const struct landlock *landlock, struct landlock *ret, struct 
 /* Enter another one, about signals alone: from then on those of this process, kill(-1)
  * too, reach what it starts and nobody else, even its parent. Needs the same. */
 int landlock_enclose(struct err *err);
-/* Enter one around those of the commands, about unix sockets that have a path: whoever is in
- * it reaches what was made in it, by any of them, and what a rule with ALLOW_SOCKET names.
- * Nothing can be mounted from then on. Without such a set nothing is done. */
-int landlock_enclose_sockets(const struct landlock *landlock, struct err *err);
+/* Before any of that, by whoever starts the commands, where there is such a set: the sockets of
+ * all that it starts are those made inside. If it is about those that have a path, nothing can
+ * be mounted from then on. */
+int landlock_enter_around(const struct landlock *landlock, struct err *err);

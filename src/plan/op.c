@@ -181,7 +181,7 @@ void plan_verdict(struct plan *plan, const char *dimension, enum enforcement sta
 void plan_share(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->ops_len; i++)
-		if (plan->ops[i].kind == OP_SECCOMP)
+		if (plan->ops[i].kind == OP_SECCOMP || plan->ops[i].kind == OP_LANDLOCK)
 			plan->ops[i].flags |= OP_SHARED;
 }
 

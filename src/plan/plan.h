@@ -77,7 +77,7 @@ enum {
 	OP_LOOSE = 1 << 13,    /* skipped when a stage has no such path any more */
 	OP_OBSERVE = 1 << 14,  /* seccomp: the supervisor is told of attempts and refusals */
 	OP_PROFILE = 1 << 15,  /* seccomp: … and of reads and executions */
-	OP_SHARED = 1 << 16,   /* seccomp: several commands live here (plan_share) */
+	OP_SHARED = 1 << 16,   /* seccomp, landlock: several commands live here (plan_share) */
 	OP_BROKERED = 1 << 17, /* seccomp: … and of what is sent to an address */
 	OP_SOCKETS = 1 << 18,  /* landlock: unix sockets by path are those made inside, and
 				* those that are allowed; allow: this one is */

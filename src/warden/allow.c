@@ -24,7 +24,8 @@ int allow_begin(const struct op *ops, size_t len, struct landlock *ret, struct e
 				(op->flags & OP_FILES ? LANDLOCK_FILES : 0) |
 					(op->flags & OP_SIGNALS ? LANDLOCK_SIGNALS : 0) |
 					(op->flags & OP_ABSTRACT ? LANDLOCK_ABSTRACT : 0) |
-					(op->flags & OP_SOCKETS ? LANDLOCK_SOCKETS : 0),
+					(op->flags & OP_SOCKETS ? LANDLOCK_SOCKETS : 0) |
+					(op->flags & OP_SHARED ? LANDLOCK_SHARED : 0),
 				err);
 	}
 	return 0;

@@ -422,8 +422,8 @@ _Noreturn void errands_serve(struct warden *w, int children)
 
 		if (await(w, fds, more ? 0 : looks ? LOOK_MS : -1) < 0 && errno != EINTR)
 			warden_end(w, -1);
-		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
-			;
+		if (read(children, &info, sizeof(info)) < 0 && errno != EAGAIN && errno != EINTR)
+			warden_end(w, -1);
 		more = reap(w);
 		if (fds[1].revents)
 			take_orders(w);

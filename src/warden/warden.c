@@ -24,6 +24,7 @@
 #include "warden/protocol.h"
 #include "warden/scratch.h"
 #include "warden/sockets.h"
+#include "warden/spare.h"
 #include "warden/step.h"
 #include "warden/tree.h"
 
@@ -154,7 +155,7 @@ static int prepare(struct warden *w, struct err *err)
 		return err_sys(err, -errno, "take the terminal");
 	if (!job->owns_pidns)
 		be_quick();
-	r = landlock_enclose_sockets(job->landlock, err);
+	r = landlock_enter_around(job->landlock, err);
 	return r < 0 ? r : enclose(w, err);
 }
 
@@ -169,8 +170,8 @@ _Noreturn static void watch(struct warden *w, int children)
 
 		if (poll(fds, 2, more ? 0 : -1) < 0 && errno != EINTR)
 			warden_end(w, -1);
-		while (read(children, &info, sizeof(info)) == (ssize_t)sizeof(info))
-			;
+		if (read(children, &info, sizeof(info)) < 0 && errno != EAGAIN && errno != EINTR)
+			warden_end(w, -1);
 		more = reap(w);
 		if (fds[1].revents)
 			obey(w);
@@ -182,7 +183,7 @@ _Noreturn void warden_run(const struct warden_job *job)
 	struct warden_report starting = {.kind = WARDEN_STARTING};
 	struct warden w = {.job = job};
 	struct err err = {0};
-	sigset_t all;
+	sigset_t all, of_children;
 	int children;
 
 	sigfillset(&all);
@@ -190,7 +191,11 @@ _Noreturn void warden_run(const struct warden_job *job)
 		err_sys(&err, -errno, "block signals");
 		fail(job, &err);
 	}
-	children = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* Others are sent from inside, if at all: they wait for ever, and wake nobody. */
+	sigemptyset(&of_children);
+	sigaddset(&of_children, SIGCHLD);
+	sigaddset(&of_children, SPARE_SIGNAL);
+	children = signalfd(-1, &of_children, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (children < 0) {
 		err_sys(&err, -errno, "signalfd");
 		fail(job, &err);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Where Landlock knows unix sockets that have a path (ABI 9, Linux 7.1): none of the host's is
-reached but those in `sockets`, even one that is made while the command runs."""
+"""Landlock's domains for unix sockets: none of the host's is reached, and what a command of a
+session made the next one does. Where it knows those that have a path (ABI 9, Linux 7.1) that holds
+for them, too, but those in `sockets`, even for one that is made while the command runs."""
 import socket
 import sys
 sys.dont_write_bytecode = True
@@ -128,4 +129,46 @@ def case_made_inside(p):
             ok(r.out == b'PermissionError\n' and host.heard() == 0, p, 'but not the host', r)
 
 
-main(case_the_hosts, case_made_later, case_made_inside)
+ABSTRACT = r'''
+import socket, sys
+s = socket.socket(socket.AF_UNIX)
+name = '\0' + sys.argv[1]
+if sys.argv[2:]:
+    s.bind(name)
+    s.listen()
+    print('UP', flush=True)
+    s.accept()
+else:
+    try:
+        s.connect(name)
+        print('REACHED')
+    except OSError as e:
+        print(type(e).__name__)
+'''
+
+
+def case_abstract_in_a_session(p):
+    if kernel_before(6, 12):
+        return skip(p, 'abstract sockets have no scope before Linux 6.12', only_root=True)
+    for network in ('none', 'unrestricted'):
+        with Box(p, 'abstract') as box:
+            ok(box.start('--network', network).code == 0, p, f'{network}: a session')
+            name = f'pale-test-{os.getpid()}-{p.uid}-{network}'
+            job = box.verb('exec', '-s', 's', '--background', '--', *python(ABSTRACT, name, 'serve')).out.decode().strip()
+            wait_for(lambda: b'UP' in box.verb('output', job).out)
+            r = box.verb('exec', '-s', 's', '--', *python(ABSTRACT, name))
+            ok(r.out == b'REACHED\n', p, f'{network}: one command reaches another', r)
+            with socket.socket(socket.AF_UNIX) as host:
+                host.bind('\0' + name + '-host')
+                host.listen()
+                host.setblocking(False)
+                ok(p.run(*python(ABSTRACT, name + '-host')).out == b'REACHED\n' and host.accept(), p, f'{network}: outside the host is reached')
+                r = box.verb('exec', '-s', 's', '--', *python(ABSTRACT, name + '-host'))
+                try:
+                    reached = host.accept()
+                except BlockingIOError:
+                    reached = None
+                ok(r.out in (b'PermissionError\n', b'ConnectionRefusedError\n') and not reached, p, f'{network}: inside it is not', r)
+
+
+main(case_abstract_in_a_session, case_the_hosts, case_made_later, case_made_inside)
