@@ -37,8 +37,9 @@ static int hide_socket(struct layout *l, const char *path)
 		    layout_is_kernel_path(name))
 			continue;
 		r = strv_add(&l->sockets, name);
-		/* Whoever moved it would find it under another name than the next run does. */
-		if (r == 0 && place->access == ACCESS_WRITE)
+		/* Whoever moved it would find it under another name than the next run does.
+		 * Where everything is writable, files are no boundary anyway. */
+		if (r == 0 && place->access == ACCESS_WRITE && !l->write_root)
 			r = place_pin_parents(place, name, &l->socket_pins);
 	}
 	return r;
