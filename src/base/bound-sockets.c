@@ -157,6 +157,19 @@ static const char *skip_field(const char *at, const char *end, size_t width)
 	return at + width + 1;
 }
 
+/* Past the inode: a number of any length, after blanks. */
+static const char *skip_inode(const char *at, const char *end)
+{
+	const char *digits;
+
+	while (at < end && *at == ' ')
+		at++;
+	digits = at;
+	while (at < end && *at >= '0' && *at <= '9')
+		at++;
+	return at > digits && (at == end || *at == ' ' || *at == '\n') ? at : NULL;
+}
+
 /* LINE, if a socket begins there, and not a further line of a name: "ffff8e0d: 00000002 00000000
  * 00010000 0001 01 12345", then a blank and the name, if it has one. Returns what follows the
  * numbers, else NULL. */
@@ -172,12 +185,7 @@ static const char *skip_numbers(const char *line, const char *end)
 	at += 2;
 	for (size_t i = 0; i < array_len(widths) && at; i++)
 		at = skip_field(at, end, widths[i]);
-	while (at && at < end && *at == ' ')
-		at++;
-	line = at;
-	while (at && at < end && *at >= '0' && *at <= '9')
-		at++;
-	return at > line && (at == end || *at == ' ' || *at == '\n') ? at : NULL;
+	return at ? skip_inode(at, end) : NULL;
 }
 
 int bound_sockets_parse(const char *text, size_t len, bound_socket_fn *fn, void *data,

@@ -49,7 +49,8 @@ int layout_hide_sockets(struct layout *l)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < l->site->bound.len && r == 0; i++)
+	/* Without mounts of its own a sandbox has no local sockets at all. */
+	for (size_t i = 0; i < l->site->bound.len && r == 0 && !l->bare; i++)
 		r = hide_socket(l, l->site->bound.items[i]);
 	strv_sort_unique(&l->sockets);
 	strv_sort_unique(&l->socket_pins);

@@ -410,8 +410,7 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	if (r == 0 && !l.write_root && !l.bare && !l.staged)
 		r = protect_names(&l, err);
 	strv_sort_unique(&l.pins);
-	/* Without mounts of its own a sandbox has no local sockets at all. */
-	if (r == 0 && !l.bare && layout_hide_sockets(&l) < 0)
+	if (r == 0 && layout_hide_sockets(&l) < 0)
 		r = err_oom(err);
 	if (r == 0 && l.bare)
 		r = check_bare(&l, err);

@@ -84,7 +84,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'(open|openat|readlinkat)\([^"]*"[^"]*/applies/pending"', 'a direct run depends on no apply, and says what it could not see to'),
     (r'readlink\("/etc/(resolv.conf|hosts)"', 'asks where it leads; without the network there is nobody to ask'),
     (r'[gs]etsockopt\(\d+, SOL_(SOCKET|IPV6|TCP|RAW|ICMPV6), |fcntl\(\d+, F_SETFL, O_RDONLY\|O_NONBLOCK|(bind|listen|epoll_ctl)\(\d+, |prlimit64\(0, RLIMIT_NOFILE, \{', 'what the broker cannot serve is not reached'),
-    (r'socket\(AF_NETLINK, SOCK_RAW\|SOCK_CLOEXEC, NETLINK_SOCK_DIAG|sendto\(\d+, .*SOCK_DIAG_BY_FAMILY|recvfrom\(\d+, 0x\w+, 32768, MSG_TRUNC',
+    (r'socket\(AF_NETLINK, SOCK_RAW\|SOCK_CLOEXEC, NETLINK_SOCK_DIAG|sendto\(\d+, \[\{nlmsg_len=40, nlmsg_type=(SOCK_DIAG_BY_FAMILY|0x14 )|recvfrom\(\d+, 0x\w+, 32768, MSG_TRUNC',
      'which sockets are bound stands in /proc/net/unix as well'),
     (r'lstat\("/run",', 'sockets in /run are looked up then, like others'),
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),

@@ -252,6 +252,25 @@ def case_sessions(p):
             p.verb('session', 'stop', 'default')
 
 
+@needs('sockets')
+@only_first
+def case_without_netlink(p):
+    """The names are in /proc/net/unix then, and any socket that is there under one counts."""
+    if not shutil.which('strace'):
+        return skip(p, 'no strace')
+    script, trace = p.write(p.ws / 'knock.py', KNOCK), p.write(p.base / 'trace', '')
+    with servers(Server(p.ws / 'plain'), Server('relative', 'dgram', at=p.ws), Server(f'{p.ws}/new\nline', 'seqpacket')) as of:
+        words = [w for s in of for w in (s.kind, s.path)]
+        r = p.run('strace', '-qq', '-o', trace, '-e', 'trace=sendto', '-e', 'inject=sendto:error=EPERM:when=1',
+                  *p.pale_argv('--', '/usr/bin/python3', script, *words))
+        came = [s.came() for s in of]
+        ok(b'INJECTED' in trace.read_bytes().split(b'\n')[0] and r.out.count(b'=13') == 3 and not any(came), p, 'they are hidden all the same', f'{came} came\n{r}')
+        reached(p, 'twin: when off', *OFF, of=of)
+    Server(p.ws / 'stale').socket.close()
+    r = p.sh('rm -f stale && echo removed')
+    ok(r.rest == b'removed\n', p, 'twin: one that nobody has is not', r)
+
+
 CHURN = """
 import os, socket, sys, threading
 def churn(n):
@@ -284,4 +303,4 @@ def case_they_come_and_go(p):
 
 
 main(case_each_kind_NW05, case_names, case_other_places, case_named, case_made_inside, case_overlays, case_it_stays_in_its_place, case_hard_links,
-     case_it_is_told, case_sessions, case_they_come_and_go)
+     case_it_is_told, case_sessions, case_without_netlink, case_they_come_and_go)
