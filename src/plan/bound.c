@@ -225,15 +225,19 @@ static int try_name(struct finder *f, const struct bound_socket *socket, const c
 
 static int take(void *data, const struct bound_socket *socket, struct err *err)
 {
+	const char *name = socket->name;
 	struct finder *f = data;
 	int r = 0;
 
 	if (f->run != 0 && socket->dev == f->run && !f->shows_run)
 		return 0;
-	if (socket->name[0] == '/')
-		return try_name(f, socket, socket->name, err);
+	/* What is too long for an address is bound as /proc/self/fd/N/NAME. */
+	if (str_starts(name, "/proc/"))
+		name = path_basename(name);
+	if (name[0] == '/')
+		return try_name(f, socket, name, err);
 	for (size_t i = 0; i < f->bases.len && r == 0; i++) {
-		_cleanup_(freep) char *path = path_join(f->bases.items[i], socket->name);
+		_cleanup_(freep) char *path = path_join(f->bases.items[i], name);
 
 		r = path ? try_name(f, socket, path, err) : err_oom(err);
 	}

@@ -98,6 +98,24 @@ static void test_names(void)
 	unlink("relative");
 }
 
+/* By a descriptor of the folder, which is nobody else's. */
+static void test_descriptor(void)
+{
+	int folder = open("work", O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	char name[64];
+	struct spec spec;
+	struct site site;
+
+	begin(&spec, &site);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d/by-fd", folder);
+	fd = bind_as(name, false);
+	finds(&spec, &site, "work/by-fd", "bound by a descriptor");
+	close(fd);
+	close(folder);
+	end(&spec, &site);
+	unlink("work/by-fd");
+}
+
 static void test_files(void)
 {
 	struct spec spec;
@@ -180,6 +198,7 @@ int main(void)
 	    mkdir("elsewhere", 0755) < 0 || symlink("work/in", "link") < 0)
 		abort();
 	test_names();
+	test_descriptor();
 	test_files();
 	test_places();
 	test_off();
