@@ -21,6 +21,7 @@
 #include "base/private-dir.h"
 #include "config/caches.h"
 #include "config/state-dir.h"
+#include "plan/bound.h"
 #include "plan/host.h"
 #include "policy/lattice.h"
 #include "policy/outer.h"
@@ -205,6 +206,8 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = probe_site(run, &site, err);
 	if (r == 0)
 		r = site_add_caches(&site, &run->resolved.spec, &context->workspace, err);
+	if (r == 0)
+		r = bound_probe(&run->resolved.spec, &host, &site, err);
 	if (r == 0)
 		r = plan_compile(&run->resolved, &host, &site, argv, &run->plan, err);
 	if (r == 0)

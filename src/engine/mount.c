@@ -314,6 +314,8 @@ static int apply_pin(struct builder *b, const struct op *op, struct err *err)
 	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
 	int r;
 
+	if (fd == -ENOENT && op->flags & OP_OPTIONAL)
+		return 0;
 	if (fd < 0)
 		return err_sys(err, fd, "pin %s", op->dst);
 	r = rebind(fd, fd, 0, SYS_AT_RECURSIVE);

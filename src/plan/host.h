@@ -85,6 +85,7 @@ struct site {
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
 	struct strv ignored;     /* hidden as well, without links: .paleignore, aliases */
+	struct strv bound;       /* sockets of the host's processes, without links (plan/bound.h) */
 	struct site_path own[5]; /* the user's configuration and state of pale, and where its
 				  * sessions are reached: the last two */
 	struct strv own_links;   /* the links that lead there */

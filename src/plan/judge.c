@@ -14,6 +14,7 @@
 #include "policy/resolve.h"
 
 #define AROUND "the sandbox around it"
+#define UNDONE "mounts, which nested namespaces can undo"
 
 int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, const char *why)
 {
@@ -62,20 +63,25 @@ static int judge_ids(struct compiler *c)
 
 /* Who can mount can take the sandbox's mounts off a tree, by a descriptor from
  * before; where that tree is writable, names can be moved from under them. */
+static bool mounts_can_be_undone(const struct compiler *c)
+{
+	const struct spec *spec = c->spec;
+
+	return spec->nested &&
+	       (spec->filesystem == FILESYSTEM_WORKSPACE_ONLY || spec->paths_writable.len > 0);
+}
+
 static int judge_hidden(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
-	bool undone = spec->nested && (spec->filesystem == FILESYSTEM_WORKSPACE_ONLY ||
-				       spec->paths_writable.len > 0);
+	bool undone = mounts_can_be_undone(c);
 
 	if (undone && !c->plan->stage)
-		plan_verdict(c->plan, "protected", DEGRADED,
-			     "mounts, which nested namespaces can undo");
+		plan_verdict(c->plan, "protected", DEGRADED, UNDONE);
 	if (spec->paths_hidden.len == 0 && c->site->ignored.len == 0)
 		return 0;
 	if (undone)
-		return judge_give_up(c, DIM_PATHS_HIDDEN, DEGRADED,
-				     "mounts, which nested namespaces can undo");
+		return judge_give_up(c, DIM_PATHS_HIDDEN, DEGRADED, UNDONE);
 	plan_verdict(c->plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	return 0;
 }
@@ -93,9 +99,12 @@ static void judge_network(struct compiler *c)
 	if (c->spec->expose.len)
 		plan_verdict(plan, dim_name(DIM_EXPOSE), ENFORCED,
 			     plan->net.brokered ? "broker" : "unrestricted");
-	if (c->spec->sockets.len)
-		plan_verdict(plan, dim_name(DIM_SOCKETS), ENFORCED,
-			     plan->confined ? "mounts" : "unrestricted");
+	if (!plan->confined && c->spec->sockets.len)
+		plan_verdict(plan, dim_name(DIM_SOCKETS), ENFORCED, "unrestricted");
+	else if (plan->confined && c->site->bound.len && mounts_can_be_undone(c))
+		plan_verdict(plan, dim_name(DIM_SOCKETS), DEGRADED, UNDONE);
+	else if (plan->confined && (c->site->bound.len || c->spec->sockets.len))
+		plan_verdict(plan, dim_name(DIM_SOCKETS), ENFORCED, "mounts");
 }
 
 static int judge_boundary(struct compiler *c)

@@ -66,7 +66,7 @@ static int hide_all(struct layout *l)
 	return r;
 }
 
-static bool is_hidden_inside(const struct layout *l, const char *path)
+bool layout_is_hidden(const struct layout *l, const char *path)
 {
 	for (size_t i = 0; i < l->hides.len; i++)
 		if (path_covers(l->hides.items[i], path))
@@ -81,7 +81,7 @@ static int check_own_links(const struct layout *l, struct err *err)
 		const char *link = l->site->own_links.items[i];
 		const struct place *at = places_at(&l->places, link);
 
-		if (!at || at->access != ACCESS_WRITE || l->staged || is_hidden_inside(l, link))
+		if (!at || at->access != ACCESS_WRITE || l->staged || layout_is_hidden(l, link))
 			continue;
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is writable, and pale's own files are reached through a link there, %s",
@@ -103,7 +103,7 @@ static int check_own(const struct layout *l, struct err *err)
 		const struct place *at = own->real ? places_at(&l->places, own->real) : NULL;
 
 		if (own->type != SITE_ABSENT || !at || at->access != ACCESS_WRITE || l->staged ||
-		    is_hidden_inside(l, own->real))
+		    layout_is_hidden(l, own->real))
 			continue;
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is writable, and pale's own %s would be made there", at->dst,
@@ -140,7 +140,7 @@ static bool is_there(const struct layout *l, const char *path)
 {
 	const struct place *place = path ? places_at(&l->places, path) : NULL;
 
-	if (!place || is_hidden_inside(l, path))
+	if (!place || layout_is_hidden(l, path))
 		return false;
 	return place->access != ACCESS_PRIVATE || str_eq(place->dst, path);
 }
@@ -255,7 +255,7 @@ static int hide_toolchain_secrets(struct layout *l)
 
 			if (!file)
 				return -ENOMEM;
-			if (places_at(&l->places, file) == at && !is_hidden_inside(l, file) &&
+			if (places_at(&l->places, file) == at && !layout_is_hidden(l, file) &&
 			    plan_add(l->plan, OP_HIDE, NULL, file, OP_OPTIONAL) < 0)
 				return -ENOMEM;
 		}
@@ -278,12 +278,16 @@ static int emit_hidden(struct layout *l)
 
 	for (size_t i = 0; i < l->pins.len && r == 0; i++)
 		r = plan_add(l->plan, OP_PIN, NULL, l->pins.items[i], 0);
+	if (r == 0)
+		r = layout_pin_sockets(l);
 	for (size_t i = 0; i < l->readonly.len && r == 0; i++)
 		r = plan_add(l->plan, OP_READONLY, NULL, l->readonly.items[i], 0);
 	for (size_t i = 0; i < l->hides.len && r == 0; i++)
 		r = plan_add(l->plan, OP_HIDE, NULL, l->hides.items[i],
 			     hide_flags(l, l->hides.items[i]));
-	if (r == 0 && l->host->has_machine_id && !l->write_root && !is_hidden_inside(l, MACHINE_ID))
+	if (r == 0)
+		r = layout_emit_sockets(l);
+	if (r == 0 && l->host->has_machine_id && !l->write_root && !layout_is_hidden(l, MACHINE_ID))
 		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
 	return r < 0 ? r : hide_toolchain_secrets(l);
 }
@@ -298,7 +302,7 @@ static int emit_names(struct layout *l)
 	int r = 0;
 
 	for (size_t i = 0; i < array_len(files) && r == 0; i++)
-		if (files[i].path && !is_hidden_inside(l, files[i].path))
+		if (files[i].path && !layout_is_hidden(l, files[i].path))
 			r = plan_add(l->plan, OP_NOTE, files[i].text, files[i].path, OP_OPTIONAL);
 	return r;
 }
@@ -406,6 +410,8 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	if (r == 0 && !l.write_root && !l.bare && !l.staged)
 		r = protect_names(&l, err);
 	strv_sort_unique(&l.pins);
+	if (r == 0 && layout_hide_sockets(&l) < 0)
+		r = err_oom(err);
 	if (r == 0 && l.bare)
 		r = check_bare(&l, err);
 	if (r == 0 && (l.bare ? emit_bare(&l) : emit(&l)) < 0)
@@ -415,5 +421,7 @@ int layout_compile(struct plan *plan, const struct spec *spec, const struct host
 	strv_release(&l.hides);
 	strv_release(&l.pins);
 	strv_release(&l.readonly);
+	strv_release(&l.sockets);
+	strv_release(&l.socket_pins);
 	return r;
 }

@@ -346,9 +346,9 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	if (r == 0)
 		r = add_rules(site, &spec->paths_writable, FOLLOW_WITH_CARE, err);
 	if (r == 0)
-		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
-	if (r == 0)
 		r = add_rules(site, &spec->sockets, FOLLOW_WITH_CARE, err);
+	if (r == 0)
+		r = add_rules(site, &spec->paths_hidden, FOLLOW_ANYWHERE, err);
 	if (r == 0)
 		r = ignored_probe(spec, site, err);
 	if (r == 0)
@@ -454,6 +454,7 @@ void site_release(struct site *site)
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);
 	strv_release(&site->ignored);
+	strv_release(&site->bound);
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);
 	protection_release(&site->protection);

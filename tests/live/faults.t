@@ -84,6 +84,9 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'(open|openat|readlinkat)\([^"]*"[^"]*/applies/pending"', 'a direct run depends on no apply, and says what it could not see to'),
     (r'readlink\("/etc/(resolv.conf|hosts)"', 'asks where it leads; without the network there is nobody to ask'),
     (r'[gs]etsockopt\(\d+, SOL_(SOCKET|IPV6|TCP|RAW|ICMPV6), |fcntl\(\d+, F_SETFL, O_RDONLY\|O_NONBLOCK|(bind|listen|epoll_ctl)\(\d+, |prlimit64\(0, RLIMIT_NOFILE, \{', 'what the broker cannot serve is not reached'),
+    (r'socket\(AF_NETLINK, SOCK_RAW\|SOCK_CLOEXEC, NETLINK_SOCK_DIAG|sendto\(\d+, \[\{nlmsg_len=40, nlmsg_type=(SOCK_DIAG_BY_FAMILY|0x14 )|recvfrom\(\d+, 0x\w+, 32768, MSG_TRUNC',
+     'which sockets are bound stands in /proc/net/unix as well'),
+    (r'lstat\("/run",', 'sockets in /run are looked up then, like others'),
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
@@ -171,8 +174,22 @@ class Trial:
         shutil.copy(build(p), self.ws / 'witness')
         self.file = self.ws / 'seen'
         self.trace = p.write(p.base / f'trace-{slot}', '')
+        self.server = socket.socket(socket.AF_UNIX)
+        self.server.setblocking(False)
+        (self.ws / 'server').unlink(missing_ok=True)
+        self.server.bind(str(self.ws / 'server'))
+        (self.ws / 'server').chmod(0o777)
+        self.server.listen(16)
         if 'bwrap' in options and p.is_root:
             os.chown(self.ws, 1000, 1000)  # it is not for root's own workspace
+
+    def knocked(self):
+        """Has somebody come to the host's server in the workspace?"""
+        try:
+            self.server.accept()[0].close()
+            return True
+        except BlockingIOError:
+            return False
 
     def run(self, inject=None, calls=''):
         p = self.p
@@ -369,11 +386,13 @@ def inject_all(p, shape):
     want = facts(trials[0].file)
     bare = 'landlock' in options
     ok(want['secret'] == 'no' and want['CapEff'] == '0' * 16 and want['NoNewPrivs'] == '1' and want['Seccomp'] == '2' and
-       want['user'] == bare and want['mnt'] == bare and want['net'] == bare and want['descriptors'] == 'none' and want['core'] == 'off' and
+       want['server'] == 'no' and want['user'] == bare and want['mnt'] == bare and want['net'] == bare and want['descriptors'] == 'none' and want['core'] == 'off' and
        int(want.get('forks', 0)) < 20, p, f'{shape}: and sees the boundary', want)
     if trials[0].brokered:
         ok('allowed yes\nforbidden no\n' in trials[0].file.read_text() and want['resolver'] == 'nameserver 198.18.0.1', p,
            f'{shape}: it reaches what it may, and nothing else', trials[0].file.read_text())
+    p.run('./witness', str(p.write(p.base / 'outside-seen', '')), '/', '/', cwd=trials[0].ws)
+    ok(trials[0].knocked() and 'server yes\n' in (p.base / 'outside-seen').read_text(), p, f"{shape}: twin: outside of it, the host's server is reached")
     counts = trials[0].counts(() if FULL else calls)
     free = queue.Queue()
     for t in trials:
@@ -410,6 +429,7 @@ def inject_all(p, shape):
     if trials[0].brokered:
         ok(ports()[0].taken > 0 and ports()[1].taken == 0, p, f'{shape}: nobody came to the port that is not allowed',
            [port.taken for port in ports()])
+    ok(not any(t.knocked() for t in trials), p, f"{shape}: nobody came to the host's server in the workspace")
     p.pale('--memory', '256m', '--pids', '20', *degraded(p), '--', 'true')  # who was killed left a cgroup to the next one
     groups = cgroups(p) - groups
     ok(wait_for(lambda: not groups & cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & cgroups(p))

@@ -232,6 +232,8 @@ static const struct sim cases_refused[] = {
 };
 
 #define SOCKET "sockets=/run/db/db.sock"
+#define BOUND_SOCKETS                                                                              \
+	FAKE_WORKSPACE "/tmp/db.sock", FAKE_HOME "/.cargo/agent", "/srv/app/s", "/opt/db/s"
 
 static const struct sim cases_network[] = {
 	{"network-localhost", .options = {"network=localhost"}},
@@ -285,6 +287,27 @@ static const struct sim cases_network[] = {
 	 .facts = {"socket /run/db/db.sock"}},
 	{"sockets-readable", .options = {"paths_readable=/run/db/db.sock"},
 	 .facts = {"socket /run/db/db.sock"}},
+	{"bound", .bound = {BOUND_SOCKETS}},
+	{"bound-readonly", .options = {"filesystem=readonly", "paths_readable=/srv"},
+	 .bound = {BOUND_SOCKETS}},
+	{"bound-none", .options = {"filesystem=none"}, .bound = {BOUND_SOCKETS}},
+	{"bound-online", .options = {"network=unrestricted"}, .bound = {BOUND_SOCKETS}},
+	{"bound-unrestricted", .options = {"filesystem=unrestricted"}, .bound = {BOUND_SOCKETS}},
+	{"bound-all-readable", .options = {"paths_readable=/"}, .bound = {BOUND_SOCKETS}},
+	{"bound-named", .options = {"sockets=${WORKSPACE}/tmp/db.sock"},
+	 .facts = {"socket " FAKE_WORKSPACE "/tmp/db.sock"}, .bound = {BOUND_SOCKETS}},
+	{"bound-hidden", .options = {"paths_hidden=${WORKSPACE}/tmp"}, .bound = {BOUND_SOCKETS}},
+	{"bound-protected", .bound = {FAKE_WORKSPACE "/.git/daemon/ipc"},
+	 .protected = {"dir " FAKE_WORKSPACE "/.git"}},
+	{"bound-staged", .options = {"mode=staged", "paths_readable=/srv"},
+	 .bound = {BOUND_SOCKETS}},
+	{"bound-ephemeral", .options = {"filesystem=readonly", "ephemeral=true"},
+	 .bound = {BOUND_SOCKETS}},
+	{"bound-nested", .options = {"nested=true"}, .bound = {BOUND_SOCKETS}},
+	{"bound-bwrap", .options = {"engine=bwrap"}, .bound = {BOUND_SOCKETS}},
+	{"bound-landlock", .options = {"engine=landlock", "processes=visible"},
+	 .bound = {BOUND_SOCKETS}},
+	{"bound-off", .preset = "off", .bound = {BOUND_SOCKETS}},
 };
 
 #define LANDLOCK "engine=landlock", "processes=visible"

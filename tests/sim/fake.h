@@ -32,6 +32,7 @@ struct sim {
 	const char *degraded[8]; /* --allow-degraded */
 	const char *facts[8];    /* "file PATH", "absent PATH", "link PATH REAL"; else a folder */
 	const char *ignored[4];  /* what .paleignore hides, as the site has it */
+	const char *bound[4];    /* sockets that the host's processes have, as the site has them */
 	/* "absent PATH", "file PATH", "dir PATH", "link PATH TEXT", "parent PATH": names that
 	 * are protected; "common PATH": the repository of a linked worktree */
 	const char *protected[10];
@@ -222,10 +223,12 @@ static inline void fake_site_init(const struct sim *sim, const struct spec *spec
 		fake_must(strv_add(&ret->env, fake_env[i]) == 0);
 	fake_site_paths(sim, &spec->paths_readable, ret);
 	fake_site_paths(sim, &spec->paths_writable, ret);
-	fake_site_paths(sim, &spec->paths_hidden, ret);
 	fake_site_paths(sim, &spec->sockets, ret);
+	fake_site_paths(sim, &spec->paths_hidden, ret);
 	for (size_t i = 0; i < array_len(sim->ignored) && sim->ignored[i]; i++)
 		fake_must(strv_add(&ret->ignored, sim->ignored[i]) == 0);
+	for (size_t i = 0; i < array_len(sim->bound) && sim->bound[i]; i++)
+		fake_must(strv_add(&ret->bound, sim->bound[i]) == 0);
 	fake_toolchains(sim, ret);
 	ret->caches = calloc(spec->caches.len + 1, sizeof(*ret->caches));
 	fake_must(ret->caches);
