@@ -48,6 +48,9 @@ static int imply(struct draft *draft, enum dim option, enum network level, struc
 	struct spec *spec = &draft->out->spec;
 	char buf[ORIGIN_TEXT_MAX];
 
+	if (spec->network == NETWORK_UNRESTRICTED)
+		return draft_refuse_unbounded(draft, option, spec_keys[option].flag, ERR_USAGE,
+					      err);
 	if (spec->network >= level)
 		return 0;
 	if (draft->out->origins[DIM_NETWORK].file == spec_keys[DIM_NETWORK].flag) {
@@ -309,6 +312,8 @@ static int resolve_asks(struct draft *draft, const struct ask *ask, struct err *
 
 	if (!by_option && (!config_get(draft->config, path, &s) || !s.value->boolean))
 		return 0;
+	if (by_option && spec->network == NETWORK_UNRESTRICTED)
+		return draft_refuse_unbounded(draft, DIM_HOSTS, "--ask", ERR_USAGE, err);
 	if (by_option && spec->network == NETWORK_NONE) {
 		if (draft->out->origins[DIM_NETWORK].file == spec_keys[DIM_NETWORK].flag)
 			return err_hint(err,

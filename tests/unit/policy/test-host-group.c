@@ -150,8 +150,22 @@ static void asks(const char *name, const char *user, const char *preset, bool op
 	if (r == 0)
 		r = spec_resolve(&config, NULL, &ask, &test_ws, &test_user, &out, &err);
 	spec_print_dim(&out.spec, DIM_NETWORK, &got);
-	tap_ok(r == 0 && out.asks == want && str_eq(str_text(&got), network), "%s: %s %s", name,
-	       out.asks ? "asks" : "asks nobody", str_text(&got));
+	tap_ok(r == 0 && out.asks == want && str_eq(str_text(&got), network), "%s: %s %s%s", name,
+	       out.asks ? "asks" : "asks nobody", str_text(&got), err.message);
+}
+
+static void refuses_to_ask(const char *preset, const char *want)
+{
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(resolved_release) struct resolved out = {0};
+	const struct ask ask = {.preset = preset, .asks = true};
+	struct err err = {0};
+	int r = files_load(NULL, NULL, NULL, &config, &err);
+
+	if (r == 0)
+		r = spec_resolve(&config, NULL, &ask, &test_ws, &test_user, &out, &err);
+	tap_ok(r == -EINVAL && err.code == ERR_USAGE && str_eq(err.message, want), "--ask, %s: %s",
+	       preset, err.message);
 }
 
 static void test_asks(void)
@@ -161,7 +175,10 @@ static void test_asks(void)
 	asks("--ask with the loopback", NULL, "integration", true, true, "\"localhost\"");
 	asks("ask = true", "sandbox.ask = true", "integration", false, true, "\"localhost\"");
 	asks("ask = true, without a network", "sandbox.ask = true", NULL, false, false, "\"none\"");
-	asks("--ask, unrestricted", NULL, "unrestricted", true, false, "\"unrestricted\"");
+	asks("ask = true, unrestricted", "sandbox.ask = true", "unrestricted", false, false,
+	     "\"unrestricted\"");
+	refuses_to_ask("unrestricted",
+		       "--ask bounds nothing: network is \"unrestricted\" (--preset)");
 	refuses("a project does not ask", (struct given){.workspace = "sandbox.ask = true"},
 		ERR_CONFIG, "'ask' may stand only in the system's or the user's file");
 }
