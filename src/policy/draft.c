@@ -107,7 +107,7 @@ static int add_item(struct draft *draft, enum dim dim, const char *text, const c
 	switch ((int)spec_keys[dim].type) {
 	case KEY_HOSTS:
 		return host_is_group(text) ? add_group(draft, text, list, err)
-					   : host_rule_parse(text, list, err);
+					   : host_rule_append(text, list, err);
 	case KEY_PORTS:
 		r = strv_addf(list, "%u", (unsigned)n);
 		break;
