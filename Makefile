@@ -52,8 +52,7 @@ TEST_FLAGS := -I. -Itests
 VERB_LIBS  := -lsqlite3 -ljansson -lz -lm
 # V=1 shows whole commands. Parallel, unless the caller chose a number of jobs.
 q = $(if $(V),,@echo "  $(1)	$@";)
-NPROC := $(shell nproc 2>/dev/null || echo 1)
-JOBS = --no-print-directory $(if $(V),,-s) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(NPROC))
+JOBS = --no-print-directory $(if $(V),,-s) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
 
 UNIT_BIN := $(UNIT_SRC:%.c=build/glibc/%)
 HOST_BIN := $(HOST_SRC:%.c=build/glibc/%)
@@ -99,12 +98,14 @@ build/$(1)/%.o: src/%.c Makefile
 	$$(call q,CC) $$($(1)_cc) -MMD -MP -c -o $$@ $$<
 
 build/$(1)/libpale.a: $(LIB_SRC:src/%.c=build/$(1)/%.o)
-	@rm -f $$@
-	$$(call q,AR) $(AR) rcs $$@ $$^
+	$$(call q,AR) rm -f $$@; $(AR) rcs $$@ $$^
 
-build/$(1)/tests/%: tests/%.c tests/tap.c build/$(1)/libpale.a
+build/$(1)/tests/%.o: tests/%.c Makefile
 	@mkdir -p $$(@D)
-	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -MF $$@.d -o $$@ $$< tests/tap.c build/$(1)/libpale.a $(2) $(VERB_LIBS)
+	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -c -o $$@ $$<
+
+build/$(1)/tests/%: build/$(1)/tests/%.o build/$(1)/tests/tap.o build/$(1)/libpale.a
+	$$(call q,LD) $$($(1)_cc) -o $$@ $$(filter %.o %.a,$$^) $(2) $(VERB_LIBS)
 endef
 $(foreach f,musl asan pic,$(eval $(call flavour,$(f))))
 $(eval $(call flavour,glibc,-pie))
@@ -145,8 +146,7 @@ $(CHECKS):
 	@TESTS='$(TESTS)' tools/runtests $(@:check-%=%)
 
 lint: ## format, size, layers, banned functions, cppcheck, spelling
-	@tools/deps lint
-	@tools/lint
+	@tools/deps lint && tools/lint
 
 format: ## lay out every C file as .clang-format says
 	@clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch] bench/*.c examples/*.c)

@@ -191,6 +191,13 @@ static int open_tty(void)
 	return fd;
 }
 
+bool asking_is_possible(void)
+{
+	_cleanup_(fd_closep) int fd = open_tty();
+
+	return fd >= 0;
+}
+
 static int put_shown(struct str *out, const char *text)
 {
 	size_t len = strlen(text);

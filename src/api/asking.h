@@ -25,6 +25,7 @@ struct asking_subject {
 	void *data;
 };
 
+bool asking_is_possible(void); /* there is a terminal, and it is ours */
 struct asking *asking_new(const struct asking_subject *subject, struct loop *loop); /* or NULL */
 /* About RULE, "NAME:PORT". ANSWER is called once, now or later. */
 void asking_ask(struct asking *asking, const char *rule, const char *program,

@@ -8,7 +8,7 @@ typedef void check_fn(const struct patient *patient, struct finding *finding);
 
 check_fn check_kernel, check_calls, check_userns, check_userns_max, check_userns_clone,
 	check_apparmor, check_seccomp, check_proc, check_overlay, check_xattr, check_idmap,
-	check_landlock, check_bwrap, check_git;
+	check_landlock, check_bwrap, check_git, check_name_service;
 check_fn check_limits, check_memory, check_pids;
 check_fn check_config, check_trust, check_state, check_sandbox;
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -97,6 +98,7 @@ void patient_probe(const struct context *context, const struct posture *posture,
 	static const char *const git[] = {"/usr/bin/git", "/usr/local/bin/git", "/bin/git", NULL};
 	struct cgroup_site site = {0};
 	struct statvfs fs;
+	struct stat resolv_conf;
 	struct err err;
 
 	*ret = (struct patient){.uid = geteuid(), .posture = posture};
@@ -113,6 +115,7 @@ void patient_probe(const struct context *context, const struct posture *posture,
 				  (fs.f_flag & ST_RDONLY) != 0;
 	ret->bwrap = find_program(bwrap);
 	ret->git = find_program(git);
+	ret->has_resolv_conf = lstat("/etc/resolv.conf", &resolv_conf) == 0;
 	ret->install = find_installer();
 	trial_run(context ? context->workspace.root : "/", &ret->trial);
 	if (!context)

@@ -32,6 +32,7 @@ static const struct check {
 	 "pids is counted by the user namespace instead; memory is only watched"},
 	{"Programs", "bubblewrap", check_bwrap, "the engine bwrap, where namespaces are refused"},
 	{"Programs", "git", check_git, "commands that use it; pale itself does not"},
+	{"Programs", "name service", check_name_service, "hosts that are allowed by name"},
 	{"Workspace", "configuration", check_config, "everything: nothing runs"},
 	{"Workspace", "trust", check_trust, "everything: nothing runs in this workspace"},
 	{"Workspace", "state directory", check_state, "pale trust, and caches"},

@@ -32,6 +32,7 @@ struct patient {
 	bool cgroup_is_readonly; /* the mount */
 	const char *bwrap;       /* where it is, or NULL */
 	const char *git;
+	bool has_resolv_conf;
 	const char *install; /* the system's "apt-get install", or NULL */
 	/* Where we are. */
 	const struct posture *posture; /* NULL: the configuration is in error, */

@@ -32,7 +32,7 @@ static void answer(struct keeper *k, struct keeper_question *q, bool allow)
 static struct client *find_client(const struct keeper *k)
 {
 	for (struct client *c = k->clients; c; c = c->next)
-		if (c->job && c->job->flags & SESSION_ASKS)
+		if (c->job && c->job->flags & (SESSION_ASKS | SESSION_MAY_ASK))
 			return c;
 	return NULL;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/asking.h"
 #include "api/session-place.h"
 #include "api/session-proto.h"
 #include "api/session-questions.h"
@@ -119,13 +120,23 @@ static int make_body(const struct caller *c, struct str *body, struct err *err)
 	return r;
 }
 
+/* A session that asks does so by itself, where a person looks at what is printed. */
+static uint32_t asking_flags(const struct session_call *call)
+{
+	if (call->asks)
+		return SESSION_ASKS;
+	return !call->background && !call->is_tool && !call->quiet && asking_is_possible()
+		       ? SESSION_MAY_ASK
+		       : 0;
+}
+
 static uint32_t flags_of(const struct caller *c)
 {
 	const struct session_call *call = c->call;
 
 	return (call->background ? SESSION_BACKGROUND : 0) | (call->wants_json ? SESSION_JSON : 0) |
 	       (call->is_tool ? SESSION_TOOL : 0) | (call->shell ? SESSION_SHELL : 0) |
-	       (call->quiet ? SESSION_QUIET : 0) | (call->asks ? SESSION_ASKS : 0) |
+	       (call->quiet ? SESSION_QUIET : 0) | asking_flags(call) |
 	       (call->notes >= 0 ? SESSION_NOTES : 0) | (call->cwd ? SESSION_CWD_ASKED : 0) |
 	       (c->max_output != UINT64_MAX ? SESSION_PIPED : 0) |
 	       (c->streams && local_streams_pty(c->streams) ? SESSION_PTY : 0);

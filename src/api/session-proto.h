@@ -50,7 +50,7 @@ enum session_kind {
 	SESSION_BYTES,      /* struct session_bytes, and then bytes, no string */
 	SESSION_DONE,
 	SESSION_FACTS, /* JSON */
-	/* struct session_number, a rule, a program or "": to who runs a command with SESSION_ASKS. */
+	/* struct session_number, a rule, a program or "": to who runs a command and can be asked. */
 	SESSION_QUESTION,
 };
 
@@ -68,7 +68,8 @@ enum {
 	SESSION_IF_IDLE = 1 << 9,   /* STOP: not when a command is running */
 	SESSION_SHELL = 1 << 11,    /* EXEC: argv is one line; see api/shell-state.h */
 	SESSION_QUIET = 1 << 10,    /* EXEC: no notes */
-	SESSION_ASKS = 1 << 12,     /* EXEC: who sends it can be asked */
+	SESSION_ASKS = 1 << 12,     /* EXEC: who sends it can be asked, and wants to */
+	SESSION_MAY_ASK = 1 << 13,  /* EXEC: … and need not */
 };
 
 struct session_head {

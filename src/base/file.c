@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/xattr.h"
 
 static const char *type_name(mode_t mode)
 {
@@ -155,43 +156,56 @@ static int copy_owner_and_mode(int fd, const struct stat *old, mode_t mode)
 	return fchmod(fd, mode & 07777) < 0 ? -errno : 0;
 }
 
-/* What stands at NAME now. 1: a regular file, 0: nothing. */
-static int look_at_old(int dirfd, const char *name, struct stat *ret_st, struct err *err)
+/* What stands at NAME now: a regular file, by O_PATH in *ret_fd; or nothing, which it says not. */
+static int look_at_old(int dirfd, const char *name, int *ret_fd, struct stat *ret_st,
+		       struct err *err)
 {
+	_cleanup_(fd_closep) int fd = -1;
 	int r;
 
 	if (!name[0] || strchr(name, '/') || str_eq(name, ".") || str_eq(name, ".."))
 		return err_set(err, ERR_SYSTEM, -EINVAL, "\"%s\" is not a file name", name);
-	if (fstatat(dirfd, name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : err_sys(err, -errno, "replace %s", name);
+	fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, ret_st) < 0)
+		return err_sys(err, -errno, "replace %s", name);
 	if (S_ISLNK(ret_st->st_mode))
 		return err_set(err, ERR_SYSTEM, -ELOOP, "%s is a symbolic link", name);
 	r = check_regular(name, ret_st, err);
-	return r < 0 ? r : 1;
+	if (r == 0)
+		*ret_fd = take_fd(fd);
+	return r;
 }
 
 int file_replace(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
 		 struct err *err)
 {
 	_cleanup_(temp_release) struct temp temp = {.dirfd = dirfd, .fd = -1};
-	_cleanup_(fd_closep) int dir = -1;
-	struct stat old;
-	int exists, r;
+	_cleanup_(fd_closep) int dir = -1, old = -1;
+	struct stat st;
+	int r;
 
-	exists = look_at_old(dirfd, name, &old, err);
-	if (exists < 0)
-		return exists;
+	r = look_at_old(dirfd, name, &old, &st, err);
+	if (r < 0)
+		return r;
 	/* DIRFD may be O_PATH or AT_FDCWD, neither of which can be synced. */
 	dir = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	r = dir < 0 ? -errno : temp_open(&temp, name);
 	if (r == 0)
 		r = fd_write_all(temp.fd, data, len);
+	if (r == 0 && old >= 0)
+		r = xattr_keep(old, temp.fd);
 	if (r == 0)
-		r = copy_owner_and_mode(temp.fd, exists ? &old : NULL, mode);
+		r = copy_owner_and_mode(temp.fd, old >= 0 ? &st : NULL, mode);
 	if (r == 0 && fsync(temp.fd) < 0)
 		r = -errno;
 	if (r == 0 && renameat(dirfd, temp.name, dirfd, name) < 0)
 		r = -errno;
+	if (r == -EOVERFLOW)
+		return err_set(err, ERR_SYSTEM, r,
+			       "replace %s: its access list names somebody who has no id here",
+			       name);
 	if (r < 0)
 		return err_sys(err, r, "replace %s", name);
 	temp.name[0] = '\0';

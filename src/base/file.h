@@ -17,8 +17,8 @@ int file_open_regular(int dirfd, const char *path, struct stat *ret_st, struct e
 int file_read(int dirfd, const char *path, size_t max, struct str *ret_text, struct err *err);
 
 /* Replace NAME in DIRFD by LEN bytes of DATA: temp file beside it, fsync,
- * rename, fsync of the directory. An existing file's mode is kept, and so is
- * its owner where we may; a new one gets MODE. A symlink as NAME is refused.
+ * rename, fsync of the directory. An existing file's mode, access list and own
+ * attributes are kept, and so is its owner where we may; a new one gets MODE. A symlink as NAME is refused.
  * On any failure the old file is untouched and no temp file is left; only when
  * the last fsync fails is the new one in place already (err says so). */
 int file_replace(int dirfd, const char *name, const void *data, size_t len, mode_t mode,

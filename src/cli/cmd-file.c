@@ -160,6 +160,8 @@ static int read_text(const char *option, const char *text, const char *fd_text, 
 	if (r < 0)
 		return r;
 	r = fd_read_all(fd, FILE_CONTENT_MAX, ret);
+	if (r == -EFBIG)
+		return err_set(err, ERR_USAGE, r, "--%s-fd: more than 64 MiB", option);
 	return r < 0 ? err_sys(err, r, "--%s-fd", option) : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/size.h"
 #include "cli/commands.h"
+#include "cli/common-ask.h"
 #include "cli/learn-verb.h"
 #include "cli/stage-verb.h"
 #include "learn/summary.h"
@@ -31,7 +32,6 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 {
 	struct profile_args *args = data;
 	struct ask *ask = &args->ask;
-	struct ask_item *items;
 
 	if (opt->id == OPT_JSON)
 		args->json = true;
@@ -39,14 +39,7 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		args->workspace = value;
 	else if (opt->id == OPT_PRESET)
 		ask->preset = value;
-	if (opt->id < OPT_DIM)
-		return 0;
-	items = reallocarray(ask->items, ask->len + 1, sizeof(*items));
-	if (!items)
-		return err_oom(err);
-	ask->items = items;
-	items[ask->len++] = (struct ask_item){(enum dim)(opt->id - OPT_DIM), value};
-	return 0;
+	return opt->id < OPT_DIM ? 0 : ask_add(ask, (enum dim)(opt->id - OPT_DIM), value, err);
 }
 
 /* "ok after 1.20 s; 34m of memory, 812ms of CPU time, 12 programs started" */

@@ -9,10 +9,13 @@
 #include "policy/resolve.h"
 #include "stage/stage.h"
 
-static int add_dim(struct ask *ask, enum dim dim, const char *value, struct err *err)
+int ask_add(struct ask *ask, enum dim dim, const char *value, struct err *err)
 {
-	struct ask_item *items = reallocarray(ask->items, ask->len + 1, sizeof(*items));
+	struct ask_item *items = ask->items;
 
+	/* There is room for a power of two. */
+	if ((ask->len & (ask->len - 1)) == 0)
+		items = reallocarray(items, ask->len ? ask->len * 2 : 1, sizeof(*items));
 	if (!items)
 		return err_oom(err);
 	ask->items = items;
@@ -49,7 +52,7 @@ int ask_set(struct ask *ask, const char **workspace, const struct opt *opt, cons
 	    struct err *err)
 {
 	if (opt->id >= OPT_DIM)
-		return add_dim(ask, (enum dim)(opt->id - OPT_DIM), value, err);
+		return ask_add(ask, (enum dim)(opt->id - OPT_DIM), value, err);
 	switch (opt->id) {
 	case OPT_PRESET:
 		ask->preset = value;

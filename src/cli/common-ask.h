@@ -3,12 +3,16 @@
 #pragma once
 #include <stdbool.h>
 
+#include "config/keys.h"
+
 struct ask;
 struct err;
 struct opt;
 
 /* Is OPT one of them? */
 bool ask_takes(const struct opt *opt);
+/* One dimension more; the value is borrowed. */
+int ask_add(struct ask *ask, enum dim dim, const char *value, struct err *err);
 /* WORKSPACE: where --workspace goes. */
 int ask_set(struct ask *ask, const char **workspace, const struct opt *opt, const char *value,
 	    struct err *err);

@@ -22,5 +22,6 @@ struct parked {
 void parked_init(struct parked *parked, struct loop *loop);
 void parked_add(struct parked *parked, int fd); /* -1 ok; it is closed some time */
 void parked_release(struct parked *parked);     /* closed now; the loop is left */
-/* Each errand has a few descriptors here; what is inside keeps its own limit. */
+/* Each errand has a few descriptors here, and so has each connection of a brokered network; what is
+ * inside keeps its own limit. */
 void parked_make_room(void);

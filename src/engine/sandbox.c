@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "engine/contain.h"
+#include "engine/parked.h"
 #include "engine/staged.h"
 #include "engine/userns.h"
 #include "result/result.h"
@@ -179,6 +180,8 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 
 	if (r < 0)
 		return r;
+	if (s->plan->net.brokered)
+		parked_make_room(); /* its sockets come to us */
 	if (s->plan->engine == ENGINE_BWRAP)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);

@@ -108,6 +108,13 @@ int place_fail(struct reply *reply, const char *path, int r)
 		return reply_fail(reply, FILE_BAD_PATH, "%.300s… is too long a name", path);
 	case ENOMEM:
 		return reply_fail(reply, FILE_FAILED, "no memory");
+	case EOVERFLOW:
+		reply_fail(reply, FILE_FAILED,
+			   "%.800s has an access list that names somebody who has no id here, and "
+			   "would lose it",
+			   path);
+		reply_hint(reply, "a command that writes into it, as cat > does, keeps the list");
+		return 1;
 	default:
 		return reply_fail(reply, FILE_FAILED, "%.800s: %s", path, strerror(-r));
 	}

@@ -17,21 +17,39 @@ static size_t count_newlines(const char *from, const char *to)
 	return n;
 }
 
+/* The place after AT, where OLD is as well, or NULL. A search costs at least the length of OLD, so
+ * that places close to each other must be told by something else. Two that are no farther apart
+ * than half of it are so by the period of OLD: then only what is new is compared. All others are so
+ * few that all searches together take time proportional to the text. */
+static const char *find_next(const char *at, const char *end, const char *old, size_t len,
+			     size_t *period)
+{
+	const char *next;
+
+	if (*period > 0 && (size_t)(end - at) - len >= *period &&
+	    memcmp(at + len, old + len - *period, *period) == 0)
+		return at + *period;
+	next = memmem(at + 1, (size_t)(end - at) - 1, old, len);
+	if (next && (size_t)(next - at) <= len / 2)
+		*period = (size_t)(next - at);
+	return next;
+}
+
 void replace_find(const char *text, size_t len, const char *old, size_t old_len,
 		  struct replace_found *ret)
 {
-	const char *at = text, *end = text + len, *counted = text;
-	size_t line = 1;
+	const char *end = text + len, *counted = text;
+	const char *at = old_len > 0 ? memmem(text, len, old, old_len) : NULL;
+	size_t line = 1, period = 0;
 
 	*ret = (struct replace_found){0};
-	while (old_len > 0 && (at = memmem(at, (size_t)(end - at), old, old_len))) {
+	for (; at; at = find_next(at, end, old, old_len, &period)) {
 		if (ret->count < REPLACE_LINES_MAX) {
 			line += count_newlines(counted, at);
 			counted = at;
 			ret->lines[ret->count] = line;
 		}
 		ret->count++;
-		at++;
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/xattr.h"
 #include "files/request.h"
 
 enum { TEMP_TRIES = 16 };
@@ -67,6 +68,8 @@ static int fill(int fd, const struct target *target, const void *data, size_t le
 {
 	int r = fd_write_all(fd, data, len);
 
+	if (r == 0 && target->fd >= 0)
+		r = xattr_keep(target->fd, fd);
 	if (r == 0 && target->fd >= 0 && fchmod(fd, target->st.st_mode & 0777) < 0)
 		r = -errno;
 	return r;

@@ -27,6 +27,8 @@ enum {
 	FDS_OF_ONE = 6,          /* two sockets, a pipe each way */
 	FDS_OF_OTHERS = 384,     /* pool, listeners, and what the supervisor has beside us */
 	CONNECTIONS_MAX = 16384, /* whatever the plan says */
+	CONNECTIONS_MIN = 16,    /* with room for fewer at once nothing is begun */
+	CONNECTIONS_CUT = 256,   /* that many or fewer may be cut to what there is room for */
 	KEPT_MS = 1000,          /* a dial that nobody claims */
 	EXPECTED_MS = 5000,      /* a connection that was let go on, and is not seen */
 	IDLE_MS = 5000,          /* a listener that nobody connects to */

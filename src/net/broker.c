@@ -153,14 +153,37 @@ static int make_parts(struct broker *b, const struct plan_net *net, struct loop 
 	return r;
 }
 
+/* Without descriptors every connection would be refused, and look like the policy's doing. */
+static int check_room(uint64_t connections, struct err *err)
+{
+	uint64_t needed = connections < CONNECTIONS_MAX ? connections : CONNECTIONS_MAX;
+	struct rlimit limit;
+
+	if (needed <= CONNECTIONS_CUT && needed > CONNECTIONS_MIN)
+		needed = CONNECTIONS_MIN;
+	needed = FDS_OF_OTHERS + needed * FDS_OF_ONE;
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max >= needed)
+		return 0;
+	err_set(err, ERR_SYSTEM, -EMFILE,
+		"a network of %llu connections takes %llu open files at least, and "
+		"the limit is %llu",
+		(unsigned long long)connections, (unsigned long long)needed,
+		(unsigned long long)limit.rlim_max);
+	return err_hint(err, -EMFILE,
+			"raise the hard limit (ulimit -Hn; LimitNOFILE= of a service), or lower "
+			"`connections`");
+}
+
 int broker_new(const struct plan_net *net, struct loop *loop, int (*more)(void *more_data),
 	       void *more_data, const struct broker_ear *ear, struct broker **ret, struct err *err)
 {
 	struct broker *b = calloc(1, sizeof(*b));
-	int r;
+	int r = check_room(net->connections, err);
 
-	if (!b)
-		return err_oom(err);
+	if (r < 0 || !b) {
+		free(b);
+		return r < 0 ? r : err_oom(err);
+	}
 	b->more = more;
 	b->more_data = more_data;
 	b->ear = *ear;

@@ -200,9 +200,9 @@ static int compile(struct compiler *c, char *const *argv, struct err *err)
 		return r;
 	choose_ids(c);
 	choose_namespaces(c);
-	if (network_compile(c) < 0)
-		return err_oom(err);
-	r = judge(c, err);
+	r = network_compile(c, err);
+	if (r == 0)
+		r = judge(c, err);
 	if (r < 0)
 		return r;
 	for (; *argv; argv++)

@@ -67,6 +67,7 @@ static int probe_resolver(struct host *host, struct err *err)
 	if (!is_link)
 		return 0;
 	real = realpath("/etc/resolv.conf", NULL);
+	host->resolv_conf_dangles = !real;
 	if (!real || path_covers("/etc", real) || path_covers("/usr", real))
 		return 0;
 	return strv_add(&host->files, real) < 0 ? err_oom(err) : 0;

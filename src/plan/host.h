@@ -54,6 +54,7 @@ struct host {
 	struct strv
 		files; /* further files that the name service needs, e.g. where resolv.conf leads */
 	char *resolv_conf, *hosts; /* where /etc/resolv.conf and /etc/hosts are; NULL: nowhere */
+	bool resolv_conf_dangles;  /* a link to what is not there */
 };
 
 int host_probe(struct host *ret, struct err *err);

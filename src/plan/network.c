@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/network.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "plan/compiler.h"
+#include "plan/host.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
@@ -19,8 +23,38 @@ static uint64_t or_default(uint64_t limit, uint64_t otherwise)
 	return limit == SPEC_UNLIMITED ? otherwise : limit;
 }
 
+static bool is_name(const char *rule)
+{
+	return rule[0] != '[' && rule[strspn(rule, "0123456789./")] != ':';
+}
+
+/* A file of ours covers resolv.conf, for which that must be there, be it empty or, but for bwrap, a
+ * link to nowhere. Without it the command would ask its own loopback, and hear from nobody. */
+static int check_names(const struct compiler *c, struct err *err)
+{
+	const struct plan_net *net = &c->plan->net;
+	bool dangles = c->host->resolv_conf_dangles;
+	const char *name = NULL;
+
+	if (c->host->resolv_conf && !(dangles && c->plan->engine == ENGINE_BWRAP))
+		return 0;
+	for (size_t i = 0; i < net->hosts.len && !name; i++)
+		if (is_name(net->hosts.items[i]))
+			name = net->hosts.items[i];
+	if (!name && !(net->asks && c->spec->network == NETWORK_ALLOWED_HOSTS))
+		return 0;
+	err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "names%s%s cannot be looked up inside: %s",
+		name ? " such as " : "", name ? name : "",
+		dangles ? "/etc/resolv.conf leads nowhere"
+			: "this machine has no /etc/resolv.conf");
+	return err_hint(
+		err, -ENOTSUP,
+		"make one, with a line \"nameserver ADDRESS\"; or allow addresses instead of "
+		"names");
+}
+
 /* Lists that are empty open nothing: what is left then is a network like that of `none`. */
-int network_compile(struct compiler *c)
+int network_compile(struct compiler *c, struct err *err)
 {
 	const struct spec *spec = c->spec;
 	struct plan_net *net = &c->plan->net;
@@ -44,7 +78,7 @@ int network_compile(struct compiler *c)
 	if (r == 0)
 		r = strv_copy(&net->groups, &c->resolved->groups);
 	net->brokered = net->loopback || net->hosts.len || net->expose.len || net->asks;
-	return r;
+	return r < 0 ? err_oom(err) : check_names(c, err);
 }
 
 /* Nobody counts what has the host's own network; none needs no counting. */

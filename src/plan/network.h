@@ -4,11 +4,13 @@
 #include "base/str.h"
 
 struct compiler;
+struct err;
 struct json;
 struct plan;
 
-/* Fill plan->net, once the namespaces are chosen. 0 or -ENOMEM. */
-int network_compile(struct compiler *c);
+/* Fill plan->net, once the namespaces are chosen. -ENOTSUP: there is no file that could tell the
+ * command whom to ask for names. */
+int network_compile(struct compiler *c, struct err *err);
 /* The verdicts of the limits on it. 0 or -ENOMEM. */
 int network_judge_limits(struct compiler *c);
 /* What holds the dimension, for the verdict. */

@@ -107,7 +107,7 @@ static int add_item(struct draft *draft, enum dim dim, const char *text, const c
 	switch ((int)spec_keys[dim].type) {
 	case KEY_HOSTS:
 		return host_is_group(text) ? add_group(draft, text, list, err)
-					   : host_rule_parse(text, list, err);
+					   : host_rule_append(text, list, err);
 	case KEY_PORTS:
 		r = strv_addf(list, "%u", (unsigned)n);
 		break;
@@ -174,9 +174,52 @@ static bool get_above(const struct config *config, const char *const *path, enum
 	return false;
 }
 
+static const char *origin_of(const struct draft *draft, enum dim dim, char *buf)
+{
+	return origin_text(&draft->out->origins[dim], buf, ORIGIN_TEXT_MAX);
+}
+
+int draft_refuse_unbounded(const struct draft *draft, enum dim dim, const char *written,
+			   enum err_code code, struct err *err)
+{
+	const char *const *levels = spec_keys[DIM_NETWORK].choices;
+	const char *needed = levels[dim == DIM_PORTS ? NETWORK_LOCALHOST : NETWORK_ALLOWED_HOSTS];
+	char buf[ORIGIN_TEXT_MAX];
+
+	err_set(err, code, -EINVAL, "%s bounds nothing: network is \"%s\" (%s)", written,
+		levels[NETWORK_UNRESTRICTED], origin_of(draft, DIM_NETWORK, buf));
+	if (code == ERR_USAGE)
+		return err_hint(err, -EINVAL, "ask for --network %s, or leave %s out", needed,
+				written);
+	return err_hint(err, -EINVAL, "write network = \"%s\", or take %s out", needed, written);
+}
+
+/* Only what the table itself lists: it may well open a network that its base bounds. */
+static int check_bounds(const struct draft *draft, dim_set listed, const char **path, size_t n,
+			enum layer floor, struct err *err)
+{
+	static const enum dim lists[] = {DIM_HOSTS, DIM_PORTS};
+	const struct spec *spec = &draft->out->spec;
+	struct setting s;
+
+	if (spec->network != NETWORK_UNRESTRICTED)
+		return 0;
+	for (size_t i = 0; i < array_len(lists); i++) {
+		if (!(listed & DIM_BIT(lists[i])) ||
+		    (lists[i] == DIM_HOSTS && spec->hosts.len == 0))
+			continue;
+		path[n] = dim_name(lists[i]);
+		get_above(draft->config, path, floor, &s);
+		return setting_error(
+			&s, draft_refuse_unbounded(draft, lists[i], path[n], ERR_CONFIG, err), err);
+	}
+	return 0;
+}
+
 int draft_apply_table(struct draft *draft, const char *const *path, enum layer floor,
 		      struct err *err)
 {
+	dim_set listed = 0;
 	const char *full[6] = {0};
 	size_t n = 0;
 
@@ -194,13 +237,9 @@ int draft_apply_table(struct draft *draft, const char *const *path, enum layer f
 		r = draft_set_from(draft, dim, &s, err);
 		if (r < 0)
 			return r;
+		listed |= DIM_BIT(dim);
 	}
-	return 0;
-}
-
-static const char *origin_of(const struct draft *draft, enum dim dim, char *buf)
-{
-	return origin_text(&draft->out->origins[dim], buf, ORIGIN_TEXT_MAX);
+	return check_bounds(draft, listed, full, n, floor, err);
 }
 
 /* Listed variables mean env = "pass", unless a level was written. */
@@ -249,9 +288,23 @@ static int settle_ephemeral(struct draft *draft, struct err *err)
 	return err_hint(err, -EINVAL, "leave one of the two out");
 }
 
+/* What a closer file or an option opened is open: lists from farther away hold no longer. */
+static void settle_network(struct draft *draft)
+{
+	struct resolved *out = draft->out;
+
+	if (out->spec.network != NETWORK_UNRESTRICTED)
+		return;
+	strv_release(&out->spec.hosts);
+	strv_release(&out->spec.ports);
+	strv_release(&out->groups);
+	out->spec.ports_set = false;
+}
+
 int draft_settle(struct draft *draft, struct err *err)
 {
 	int r = settle_env(draft, err);
 
+	settle_network(draft);
 	return r < 0 ? r : settle_ephemeral(draft, err);
 }

@@ -6,6 +6,7 @@
  * ceilings cut it.
  */
 #pragma once
+#include "base/err.h"
 #include "policy/resolve.h"
 
 struct draft {
@@ -31,6 +32,11 @@ int draft_set(struct draft *draft, enum dim dim, const struct strv *texts, bool 
 /* The same from a file, remembering the origin. */
 int draft_set_from(struct draft *draft, enum dim dim, const struct setting *from, struct err *err);
 void draft_mark(struct draft *draft, enum dim dim, struct origin origin);
+
+/* DIM is a list that has to narrow the network, and nothing does: that cannot be what its writer
+ * meant. WRITTEN is how they wrote it. */
+int draft_refuse_unbounded(const struct draft *draft, enum dim dim, const char *written,
+			   enum err_code code, struct err *err);
 
 /* Every spec key of the table at PATH, closest layer first, none below FLOOR. */
 int draft_apply_table(struct draft *draft, const char *const *path, enum layer floor,

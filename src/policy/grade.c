@@ -10,8 +10,18 @@ struct reach {
 	bool readable;     /* something besides system directories */
 	bool writable;     /* something outside scratch */
 	bool filesystem_open;
+	bool sockets; /* of the host: who listens there does what it does outside */
 	bool visible;
 };
+
+/* Those that are listed. With the whole filesystem all can be reached, which is graded as such. */
+static bool lists_sockets(const struct spec *spec)
+{
+	struct rule_set sockets = rules_sockets(spec);
+
+	sockets.extra = NULL;
+	return !rule_set_is_empty(&sockets);
+}
 
 static struct reach reach_of(const struct spec *spec, dim_set weak)
 {
@@ -25,6 +35,7 @@ static struct reach reach_of(const struct spec *spec, dim_set weak)
 		.readable = !rule_set_is_empty(&readable),
 		.writable = !rule_set_is_empty(&writable),
 		.filesystem_open = rules_filesystem_is_open(spec),
+		.sockets = lists_sockets(spec),
 		.visible = spec->processes == PROCESSES_VISIBLE,
 	};
 
@@ -33,6 +44,8 @@ static struct reach reach_of(const struct spec *spec, dim_set weak)
 		reach.network = reach.network_open = true;
 	if (weak & paths)
 		reach.readable = reach.writable = reach.filesystem_open = true;
+	if (weak & DIM_BIT(DIM_SOCKETS))
+		reach.sockets = true;
 	if (weak & DIM_BIT(DIM_PROCESSES))
 		reach.visible = true;
 	return reach;
@@ -42,7 +55,7 @@ static enum world world_of(const struct reach *reach)
 {
 	if (reach->network_open && reach->filesystem_open)
 		return WORLD_OPEN;
-	if (reach->network || reach->filesystem_open)
+	if (reach->network || reach->filesystem_open || reach->sockets)
 		return WORLD_BROAD;
 	if (reach->writable)
 		return WORLD_SCOPED;
@@ -53,7 +66,7 @@ static unsigned ceiling_of(const struct reach *reach)
 {
 	if (reach->network)
 		return 8;
-	if ((reach->writable && reach->visible) || reach->filesystem_open)
+	if ((reach->writable && reach->visible) || reach->filesystem_open || reach->sockets)
 		return 7;
 	return reach->writable ? 4 : 2;
 }

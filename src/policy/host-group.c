@@ -52,7 +52,7 @@ static int add_rules(const struct setting *group, struct strv *rules, struct err
 					     "host groups do not hold groups (\"%.100s\")", text),
 				     "write its hosts here as well");
 		else
-			r = host_rule_parse(text, rules, err);
+			r = host_rule_append(text, rules, err);
 		if (r < 0)
 			return r == -ENOMEM ? r : setting_error(&item, r, err);
 	}
@@ -74,8 +74,9 @@ int host_group_expand(const struct config *config, enum layer top, const char *t
 		return unknown(config, text + 1, err);
 	r = add_rules(&group, &rules, err);
 	for (size_t i = 0; r == 0 && i < rules.len; i++)
-		if (!strv_has(ret_rules, rules.items[i]))
-			r = strv_add(ret_rules, rules.items[i]) < 0 ? err_oom(err) : 0;
+		r = strv_add(ret_rules, rules.items[i]) < 0 ? err_oom(err) : 0;
+	if (r == 0)
+		strv_sort_unique(ret_rules);
 	if (r == 0 && ret_from)
 		*ret_from = group;
 	return r;

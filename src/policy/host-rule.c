@@ -358,12 +358,12 @@ static int find_ports(const struct parser *p, size_t *ret_len)
 	return 0;
 }
 
-static int append_new(struct strv *dst, const struct strv *src)
+static int append(struct strv *dst, const struct strv *src, bool only_new)
 {
 	size_t before = dst->len;
 
 	for (size_t i = 0; i < src->len; i++) {
-		int r = strv_has(dst, src->items[i]) ? 0 : strv_add(dst, src->items[i]);
+		int r = only_new && strv_has(dst, src->items[i]) ? 0 : strv_add(dst, src->items[i]);
 
 		if (r < 0) {
 			while (dst->len > before) {
@@ -393,7 +393,7 @@ bool host_name_canonical(const char *text, size_t len, char ret[HOST_NAME_SIZE])
 	return true;
 }
 
-int host_rule_parse(const char *text, struct strv *ret_rules, struct err *err)
+static int parse(const char *text, struct strv *ret_rules, bool only_new, struct err *err)
 {
 	_cleanup_(strv_release) struct strv rules = {0};
 	_cleanup_(str_release) struct str target = {0};
@@ -413,7 +413,17 @@ int host_rule_parse(const char *text, struct strv *ret_rules, struct err *err)
 	r = add_ports(&p, str_text(&target), text[len] ? text + len + 1 : "443", &rules);
 	if (r < 0)
 		return r;
-	return append_new(ret_rules, &rules) < 0 ? err_oom(err) : 0;
+	return append(ret_rules, &rules, only_new) < 0 ? err_oom(err) : 0;
+}
+
+int host_rule_parse(const char *text, struct strv *ret_rules, struct err *err)
+{
+	return parse(text, ret_rules, true, err);
+}
+
+int host_rule_append(const char *text, struct strv *ret_rules, struct err *err)
+{
+	return parse(text, ret_rules, false, err);
 }
 
 /* The network that LEN characters of a canonical rule name, if it is one. */

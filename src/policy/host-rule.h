@@ -22,6 +22,8 @@ struct strv;
 /* Append the canonical rules of TEXT to *ret_rules, which stays as it was on
  * failure (-EINVAL, ERR_CONFIG). A rule that is there already is not repeated. */
 int host_rule_parse(const char *text, struct strv *ret_rules, struct err *err);
+/* The same without a look at what is there: for long lists, which are sorted afterwards. */
+int host_rule_append(const char *text, struct strv *ret_rules, struct err *err);
 /* Does every name or address of canonical rule NARROW fall under WIDE, at the
  * same port? Two rules are either disjoint or one covers the other. */
 bool host_rule_covers(const char *wide, const char *narrow);

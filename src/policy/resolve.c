@@ -48,6 +48,9 @@ static int imply(struct draft *draft, enum dim option, enum network level, struc
 	struct spec *spec = &draft->out->spec;
 	char buf[ORIGIN_TEXT_MAX];
 
+	if (spec->network == NETWORK_UNRESTRICTED)
+		return draft_refuse_unbounded(draft, option, spec_keys[option].flag, ERR_USAGE,
+					      err);
 	if (spec->network >= level)
 		return 0;
 	if (draft->out->origins[DIM_NETWORK].file == spec_keys[DIM_NETWORK].flag) {
@@ -77,20 +80,36 @@ static void imply_env(struct draft *draft)
 	draft_mark(draft, DIM_ENV, (struct origin){.file = spec_keys[DIM_ENV_PASS].flag});
 }
 
-static int apply_ask_item(struct draft *draft, const struct ask_item *item, struct err *err)
+/* What the items from I on say of its dimension: all of a list at once, since it is sorted each
+ * time; of anything else the last one holds. */
+static int apply_ask_dim(struct draft *draft, const struct ask *ask, size_t i, struct err *err)
 {
-	char *text = (char *)(item->text ? item->text : "true");
-	struct strv one = {.items = &text, .len = 1};
-	const char *flag = spec_keys[item->dim].flag;
-	int r;
+	enum dim dim = ask->items[i].dim;
+	bool is_list = spec_list(&draft->out->spec, dim) != NULL;
+	_cleanup_(freep) char **texts = reallocarray(NULL, ask->len - i, sizeof(*texts));
+	struct strv said = {.items = texts};
+	const char *flag = spec_keys[dim].flag;
+	int r = 0;
 
-	r = draft_set(draft, item->dim, &one, true, draft->cwd, err);
+	if (!texts)
+		return err_oom(err);
+	for (; i < ask->len && r == 0; i++) {
+		if (ask->items[i].dim != dim)
+			continue;
+		texts[said.len++] = (char *)(ask->items[i].text ? ask->items[i].text : "true");
+		if (is_list)
+			continue;
+		r = draft_set(draft, dim, &said, true, draft->cwd, err);
+		said.len = 0;
+	}
+	if (is_list)
+		r = draft_set(draft, dim, &said, true, draft->cwd, err);
 	if (r < 0) {
 		if (err && err->code == ERR_CONFIG)
 			err->code = ERR_USAGE;
 		return err_wrap(err, r, "%s", flag);
 	}
-	draft_mark(draft, item->dim, (struct origin){.file = flag});
+	draft_mark(draft, dim, (struct origin){.file = flag});
 	return 0;
 }
 
@@ -116,7 +135,8 @@ static int apply_ask(struct draft *draft, const struct ask *ask, struct err *err
 
 	forget_idle_ports(draft, ask);
 	for (size_t i = 0; i < ask->len && r == 0; i++) {
-		r = apply_ask_item(draft, &ask->items[i], err);
+		if (!(seen & DIM_BIT(ask->items[i].dim)))
+			r = apply_ask_dim(draft, ask, i, err);
 		seen |= DIM_BIT(ask->items[i].dim);
 	}
 	if (r == 0 && (seen & DIM_BIT(DIM_HOSTS)))
@@ -309,6 +329,8 @@ static int resolve_asks(struct draft *draft, const struct ask *ask, struct err *
 
 	if (!by_option && (!config_get(draft->config, path, &s) || !s.value->boolean))
 		return 0;
+	if (by_option && spec->network == NETWORK_UNRESTRICTED)
+		return draft_refuse_unbounded(draft, DIM_HOSTS, "--ask", ERR_USAGE, err);
 	if (by_option && spec->network == NETWORK_NONE) {
 		if (draft->out->origins[DIM_NETWORK].file == spec_keys[DIM_NETWORK].flag)
 			return err_hint(err,

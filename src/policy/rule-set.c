@@ -179,6 +179,25 @@ bool rule_set_is_empty(const struct rule_set *set)
 	return true;
 }
 
+static int compare(const void *text, const void *item)
+{
+	return strcmp(text, *(char *const *)item);
+}
+
+/* Lists of a spec are sorted: what is in both of two long ones is found at once. One that is not
+ * is searched as ever. */
+static bool is_in_lists(const struct rule_set *set, const char *rule)
+{
+	for (size_t k = 0; k < RULE_LISTS; k++) {
+		const struct strv *list = set->lists[k];
+
+		if (list && list->len > 0 && rule != rule_all &&
+		    bsearch(rule, list->items, list->len, sizeof(*list->items), compare))
+			return true;
+	}
+	return false;
+}
+
 bool rule_set_covers(const struct rule_set *set, const char *rule)
 {
 	const char *wide;
@@ -186,6 +205,8 @@ bool rule_set_covers(const struct rule_set *set, const char *rule)
 
 	if (is_hidden(set, rule))
 		return false;
+	if (is_in_lists(set, rule))
+		return true;
 	for (size_t i = 0; (wide = rule_at(set, i, &dim)); i++)
 		if (rule_covers(set, wide, rule))
 			return true;

@@ -26,9 +26,12 @@ static bool is_utf8(const char *text, size_t len)
 	return true;
 }
 
-/* Where nothing can be written, `ephemeral` means nothing, and some would refuse it. */
+/* Where nothing can be written `ephemeral` means nothing, nor does a list where nothing bounds the
+ * network, and some would refuse them. */
 static bool is_idle(const struct spec *spec, enum dim dim)
 {
+	if (dim == DIM_HOSTS || dim == DIM_PORTS)
+		return spec->network == NETWORK_UNRESTRICTED;
 	return dim == DIM_EPHEMERAL && spec->filesystem == FILESYSTEM_NONE &&
 	       spec->paths_writable.len == 0;
 }

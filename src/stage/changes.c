@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/xattr.h"
 #include "stage/access.h"
 #include "stage/content.h"
 #include "stage/judge.h"
@@ -145,7 +146,7 @@ static void mark_type(struct change *change, const struct upper_entry *entry)
 		_cleanup_(fd_closep) int fd = open_staged_file(entry->upper_dir, entry->name,
 							       new->ino);
 
-		privileged = fd >= 0 && content_has_privileged(fd) > 0;
+		privileged = fd >= 0 && xattr_has_privileged(fd) > 0;
 	}
 	if (special || privileged) {
 		change->flags |= CHANGE_IS_STRIPPED;

@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 
-enum { BLOCK = 128 * 1024, XATTR_MAX = 65536 };
+enum { BLOCK = 128 * 1024 };
 
 /* Where both have nothing but holes, from AT on. */
 static off_t skip_holes(int a, int b, off_t at, off_t size)
@@ -164,67 +164,12 @@ int content_copy(int from, int to)
 	return r;
 }
 
-static bool is_users(const char *name)
-{
-	return str_starts(name, "user.") && !str_starts(name, "user.overlay.");
-}
-
-/* All names, each with its NUL; 0: none. */
-static ssize_t list_xattrs(int fd, char **ret)
-{
-	ssize_t n = flistxattr(fd, NULL, 0);
-
-	if (n <= 0)
-		return n < 0 && errno != ENOTSUP ? -errno : 0;
-	*ret = malloc(XATTR_MAX);
-	if (!*ret)
-		return -ENOMEM;
-	n = flistxattr(fd, *ret, XATTR_MAX);
-	return n < 0 ? -errno : n;
-}
-
-int content_copy_xattrs(int from, int to)
-{
-	_cleanup_(freep) char *names = NULL, *value = NULL;
-	ssize_t n = list_xattrs(from, &names);
-
-	if (n <= 0)
-		return (int)n;
-	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
-		ssize_t len;
-
-		if (!is_users(name))
-			continue;
-		if (!value)
-			value = malloc(XATTR_MAX);
-		if (!value)
-			return -ENOMEM;
-		len = fgetxattr(from, name, value, XATTR_MAX);
-		if (len < 0)
-			return errno == ENODATA ? 0 : -errno;
-		if (fsetxattr(to, name, value, (size_t)len, 0) < 0 && errno != ENOTSUP)
-			return -errno;
-	}
-	return 0;
-}
-
 bool content_is_plain(int dir, const char *name)
 {
 	char path[32 + NAME_MAX + 1];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir, name);
 	return llistxattr(path, NULL, 0) == 0;
-}
-
-int content_has_privileged(int fd)
-{
-	_cleanup_(freep) char *names = NULL;
-	ssize_t n = list_xattrs(fd, &names);
-
-	for (const char *name = names; n > 0 && name < names + n; name += strlen(name) + 1)
-		if (str_eq(name, "security.capability") || str_starts(name, "trusted."))
-			return 1;
-	return n < 0 ? (int)n : 0;
 }
 
 int content_read(int fd, size_t max, struct str *ret)

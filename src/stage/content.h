@@ -15,11 +15,6 @@ int content_equal(int a, int b);
 int content_digest(int fd, char hex[SHA256_HEX]);
 /* All of FROM into the empty TO: shared where the file system can, holes kept. */
 int content_copy(int from, int to);
-/* The user's own attributes; those of the overlay and all privileged ones stay
- * behind. A TO that can hold none is no error. */
-int content_copy_xattrs(int from, int to);
-/* 1: FD has attributes that are never copied; 0: none. */
-int content_has_privileged(int fd);
 /* Has NAME in DIR no attribute at all? Cheaper than to open it, and most have none. */
 bool content_is_plain(int dir, const char *name);
 /* At most MAX bytes, else -EFBIG. Replaces *RET. */

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/xattr.h"
 #include "base/path.h"
 #include "stage/access.h"
 #include "stage/content.h"
@@ -72,7 +73,7 @@ static int copy_file(int from_dir, const char *from_name, const struct node *nod
 	if (r == 0 && closed && fchmod(from, node->mode | 0400) < 0)
 		r = -errno;
 	if (r == 0)
-		r = content_copy_xattrs(from, to);
+		r = xattr_copy_users(from, to);
 	if (closed)
 		fchmod(from, node->mode);
 	return r < 0 ? r : finish_file(to, node, mode);
@@ -92,7 +93,7 @@ static int copy_dir(int from_dir, const char *from_name, const struct node *node
 	if (to < 0)
 		return to;
 	/* One that we may not list has attributes that we may not read. */
-	r = from < 0 ? 0 : content_copy_xattrs(from, to);
+	r = from < 0 ? 0 : xattr_copy_users(from, to);
 	return r < 0 ? r : give(to, "", AT_EMPTY_PATH, node);
 }
 

@@ -5,9 +5,11 @@ command does."""
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+import struct
 from live import *
 
 KEPT = ('file', 'probe')
+ACL, DEFAULT_ACL = 'system.posix_acl_access', 'system.posix_acl_default'
 
 
 def clear(p):
@@ -367,6 +369,41 @@ def case_glob_FT17(p):
     ok(r['code'] == 'no_match' and r['result'].seconds < 20, p, 'many stars take no time', r['result'])
 
 
+def access_list(user, may=6):
+    """As the kernel has it: one user besides owner, group and others."""
+    entries = [(1, 6, -1), (2, may, user), (4, 0, -1), (16, 6, -1), (32, 0, -1)]
+    return struct.pack('<I', 2) + b''.join(struct.pack('<HHi', *e) for e in entries)
+
+
+def case_replaced_files_keep_attributes(p):
+    clear(p)
+    known, unknown = p.uid or 1000, 54321
+    for name, user in (('edited', known), ('written', known), ('strange', unknown), ('familiar', unknown)):
+        p.write(p.ws / name, 'old\n', 0o600)
+        os.setxattr(p.ws / name, 'user.note', b'n')
+        os.setxattr(p.ws / name, ACL, access_list(user, 4 if name == 'strange' else 6))
+    p.write(p.ws / 'bare', 'old\n', 0o640)
+    os.setxattr(p.ws, DEFAULT_ACL, access_list(unknown))
+    for verb, name, data in (('edit', 'edited', None), ('write', 'written', b'new\n')):
+        r = asked(p, verb, name, *(('--old', 'old', '--new', 'new') if verb == 'edit' else ()), data=data)
+        at = p.ws / name
+        ok(r['code'] is None and at.read_text() == 'new\n' and os.getxattr(at, 'user.note') == b'n', p, f'{verb}: the note stays', r['result'])
+        ok(os.getxattr(at, ACL) == access_list(known) and at.stat().st_mode & 0o777 == 0o660, p, f'{verb}: the access list as well', r['result'])
+    r = asked(p, 'write', 'bare', data=b'new\n')
+    ok(r['code'] is None and os.listxattr(p.ws / 'bare') == [] and (p.ws / 'bare').stat().st_mode & 0o777 == 0o640, p,
+       'one without a list does not get that of new files', r['result'])
+    r = asked(p, 'write', 'familiar', data=b'new\n')
+    ok(r['code'] is None and os.getxattr(p.ws / 'familiar', ACL) == access_list(unknown) and (p.ws / 'familiar').stat().st_mode & 0o777 == 0o660, p,
+       'one with that list keeps it, whoever it names', r['result'])
+    r = asked(p, 'write', 'strange', data=b'new\n')
+    kept = os.getxattr(p.ws / 'strange', ACL) == access_list(unknown, 4)
+    text = (p.ws / 'strange').read_text()
+    ok(kept and (text == 'new\n' if r['code'] is None else text == 'old\n' and 'no id here' in r['error']['message']), p,
+       'a list of strangers is kept, or the file is not replaced', r['result'])
+    ok(ENGINE or (r['code'] is None) == (p.uid != 1000), p, 'the latter only where they have no ids', r['result'])
+    os.removexattr(p.ws, DEFAULT_ACL)
+
+
 def case_writes_FT19(p):
     clear(p)
     p.write(p.ws / 'run.sh', '#!/bin/sh\n', 0o755)
@@ -574,5 +611,6 @@ def case_hang_up(p):
 
 
 main(case_there_and_back, case_paths_FT01, case_links_FT03, case_hard_links_FT05, case_bytes_FT07, case_protected_FT09, case_special_files_FT11,
-     case_changing_files_FT11, case_edits_FT13, case_grep_FT15, case_glob_FT17, case_writes_FT19, case_literal_FT21, case_bounds,
+     case_changing_files_FT11, case_edits_FT13, case_grep_FT15, case_glob_FT17, case_writes_FT19, case_replaced_files_keep_attributes, case_literal_FT21,
+     case_bounds,
      case_what_a_command_cannot_FR, case_staged, case_session, case_hang_up, uids=(1000,))

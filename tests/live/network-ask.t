@@ -272,7 +272,7 @@ def case_sessions(p):
         r = verb('exec', '-s', 'asks', '--', 'sh', '-c', f'{tool} blocking other.test 8000')
         ok(r.code == 0 and b'=ok pong' in r.out and taken() == (0, 1 + 1), p, 'once is for the session', r)
         r = verb('exec', '-s', 'asks', '--', 'sh', '-c', f'{tool} blocking third.test 8000')
-        ok(b'blocking=' in r.out and b'=ok' not in r.out, p, 'without --ask nobody is asked', r)
+        ok(b'blocking=' in r.out and b'=ok' not in r.out, p, 'without a terminal nobody is asked', r)
         gone = [p.pale_path, 'exec', '-s', 'asks', '--ask', '--', 'sh', '-c', f'{tool} blocking third.test 8000; echo X']
         with Term(p, argv=gone) as t:
             ok(t.wait(QUESTION), p, 'asked', t.seen)
@@ -282,6 +282,30 @@ def case_sessions(p):
         ok(r.code == 0 and taken() == (0, 0), p, 'a client that is gone has said no, and the session lives', r)
     finally:
         verb('session', 'rm', 'asks')
+
+
+def case_a_session_that_is_configured_to(p):
+    """`ask` in the user's file is enough: exec asks where there is somebody, and only for people."""
+    tool = net_tool(p, 'net-client')
+    taken()
+    p.no_config()
+    p.config('[sandbox]\nask = true\n')
+    p.verb('session', 'rm', 'asks')
+    r = p.verb('session', 'start', 'asks', '--host', 'other.test:8000')
+    ok(r.code == 0, p, 'a session that asks', r)
+    try:
+        argv = [p.pale_path, 'exec', '-s', 'asks', '--', 'sh', '-c', f'{tool} blocking good.test 8000; echo DONE']
+        with Term(p, argv=[*argv[:4], '-j', *argv[4:]]) as t:
+            ok(t.wait(rb'DONE') and t.end() == 0 and not re.search(QUESTION, t.seen), p, 'with --json nobody is asked', t.seen)
+        ok(taken() == (0, 0), p, 'and nobody reached')
+        with Term(p, argv=argv) as t:
+            ok(t.wait(QUESTION), p, 'without any option the terminal is asked', t.seen)
+            t.type('o\r')
+            ok(t.wait(rb'=ok pong') and t.end() == 0 and t.restored, p, 'and it is reached', t.seen)
+        ok(taken() == (1, 0), p, 'once')
+    finally:
+        p.verb('session', 'rm', 'asks')
+        p.no_config()
 
 
 def case_a_screen_that_was_spoiled(p):
@@ -317,5 +341,6 @@ def case_what_was_on_its_way(p):
         ok(t.wait(rb'=ok pong') and t.end() == 0 and taken() == (1, 0), p, 'twin: typed later, it is', t.seen)
 
 
-main(case_a_screen_that_was_spoiled, case_what_was_on_its_way, case_sessions, case_once, case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
+main(case_a_screen_that_was_spoiled, case_what_was_on_its_way, case_sessions, case_a_session_that_is_configured_to, case_once,
+     case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
      case_the_run_ends, uids=(1000,))

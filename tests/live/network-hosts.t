@@ -308,6 +308,44 @@ def case_families_NW08_NW09(p):
         ok(p.run(tool, 'family', '17', '3').code == 0, p, 'twin: root makes one of AF_PACKET without pale')
 
 
+@contextlib.contextmanager
+def etc_without_resolv_conf(p, target=None):
+    """Another /etc on top of this one, in which resolv.conf is not, or leads to TARGET."""
+    other = p.outside / 'etc'
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree('/etc', other, symlinks=True, ignore=lambda _, names: [n for n in names if n == 'resolv.conf'])
+    if target:
+        (other / 'resolv.conf').symlink_to(target)
+    subprocess.run(['mount', '--bind', other, '/etc'], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(['umount', '/etc'], check=True)
+        shutil.rmtree(other)
+
+
+def case_no_resolv_conf(p):
+    """Without it nobody could tell the command whom to ask."""
+    tool = net_tool(p, 'net-client')
+    forget()
+    with etc_without_resolv_conf(p):
+        for options in (ALLOWED, ['--ask']):
+            r = p.sh(*options, '--', f'{tool} blocking good.test 8000')
+            ok(not r.booted and r.code == 125 and b'has no /etc/resolv.conf' in r.err, p, f'{options[0]}: nothing runs, and why is said', r)
+        r = p.sh(*allow(f'{FAR4}:8000'), '--', f'{tool} blocking {FAR4} 8000')
+        ok(r.booted and b'=ok pong' in r.out, p, 'an address takes none', r)
+        r = p.verb('doctor', '-j')
+        ok([c['state'] for c in r.json()['checks'] if c['name'] == 'name service'] == ['weak'], p, 'the doctor knows', r)
+    r = p.verb('doctor', '-j')
+    ok([c['state'] for c in r.json()['checks'] if c['name'] == 'name service'] == ['ok'], p, 'twin: and when it is there', r)
+    with etc_without_resolv_conf(p, '/run/nowhere/resolv.conf'):
+        r = p.sh(*ALLOWED, '--', 'cat /etc/resolv.conf')
+        if ENGINE == 'bwrap':
+            ok(not r.booted and r.code == 125 and b'/etc/resolv.conf leads nowhere' in r.err, p, 'a link to nowhere is not enough for bwrap', r)
+        else:
+            ok(r.booted and b'nameserver 198.18.0.1' in r.out, p, 'twin: a link to nowhere is enough', r)
+
+
 def case_told(p):
     """Every refusal is told, with the rule that would allow it."""
     tool = net_tool(p, 'net-client')
@@ -331,4 +369,4 @@ def case_told(p):
 
 main(case_the_allowed_one, case_names_and_ports, case_names_that_are_not_the_one_NW14, case_questions_NW14, case_wildcard,
      case_names_that_lead_elsewhere_NW03, case_rebinding_NW17, case_what_the_name_server_says, case_honest_errors, case_addresses_NW01, case_loopback_too,
-     case_other_ways_NW01, case_datagrams, case_raw_NW11, case_families_NW08_NW09, case_told, uids=(1000,))
+     case_other_ways_NW01, case_datagrams, case_raw_NW11, case_families_NW08_NW09, case_no_resolv_conf, case_told, uids=(1000,))

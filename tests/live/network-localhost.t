@@ -129,6 +129,23 @@ print(said)
 '''
 
 
+def case_few_open_files(p):
+    """A hard limit leaves no room for connections, a soft one is raised for us and kept for the command."""
+    tool = net_tool(p, 'net-client')
+    forget()
+    line = lambda limit, *options: p.run('sh', '-c', f'ulimit {limit}; exec "$@"', 'sh',
+                                         *p.pale_argv(*LOCAL, *options, '--', 'sh', '-c', f'ulimit -n; {tool} blocking 127.0.0.1 8000'))
+    for limit in (48, 200, 400):
+        r = line(f'-n {limit}')
+        ok(r.code == 125 and f'the limit is {limit}'.encode() in r.err and b'LimitNOFILE' in r.err, p, f'{limit} open files: nothing runs, and why is said', r)
+    r = line('-n 1000', '--connections', '5000')
+    ok(r.code == 125 and b'a network of 5000 connections takes 30384 open files' in r.err, p, 'nor with more connections than there is room for', r)
+    ok(HOST['127.0.0.1', 8000].taken() == 0, p, 'nobody was reached')
+    for limit in ('-n 600', '-Sn 64'):
+        r = line(limit)
+        ok(r.code == 0 and r.out.startswith(limit.split()[1].encode() + b'\n') and b'=ok pong' in r.out, p, f'twin: ulimit {limit}, which the command keeps', r)
+
+
 def case_its_own_listener_wins(p):
     """Before and after: the host's, its own, the host's, its own."""
     p.write(p.ws / 'own.py', OWN_LISTENER)
@@ -399,6 +416,6 @@ def case_supervisor_is_killed_NW23(p):
     watched.close()
 
 
-main(case_reached, case_real_programs, case_nothing_else, case_ports, case_closed_ports, case_its_own_listener_wins, case_served_inside_NW21,
+main(case_reached, case_real_programs, case_nothing_else, case_ports, case_closed_ports, case_few_open_files, case_its_own_listener_wins, case_served_inside_NW21,
      case_exposed, case_expose_in_use, case_both_directions, case_datagrams, case_unix_sockets_NW05, case_integration, case_sockets_of_the_supervisor_NW23, case_session,
      case_supervisor_is_killed_NW23, uids=(1000,))

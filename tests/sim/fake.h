@@ -23,6 +23,7 @@ enum fake_host {
 	FAKE_MERGED,   /* /bin, /lib … are links into /usr */
 	FAKE_SPLIT,    /* they are folders */
 	FAKE_RESOLVED, /* merged, and resolv.conf leads into /run */
+	FAKE_NAMELESS, /* merged, and there is no resolv.conf */
 };
 
 struct sim {
@@ -114,7 +115,8 @@ static inline void fake_host_init(enum fake_host kind, bool root, int landlock_a
 		ret->dirs[ret->dirs_len].link = fake_dup(dirs[ret->dirs_len].link);
 	}
 	ret->resolv_conf = fake_dup(kind == FAKE_RESOLVED ? "/run/systemd/resolve/stub-resolv.conf"
-							  : "/etc/resolv.conf");
+				    : kind == FAKE_NAMELESS ? NULL
+							    : "/etc/resolv.conf");
 	ret->hosts = fake_dup("/etc/hosts");
 	if (kind == FAKE_RESOLVED)
 		fake_must(strv_add(&ret->files, "/run/systemd/resolve/stub-resolv.conf") == 0);

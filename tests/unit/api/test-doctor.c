@@ -39,6 +39,7 @@ static struct patient healthy(void)
 		.has_systemd_run = true,
 		.bwrap = "/usr/bin/bwrap",
 		.git = "/usr/bin/git",
+		.has_resolv_conf = true,
 		.install = "apt-get install",
 		.posture = &posture,
 	};
@@ -207,6 +208,10 @@ static void test_place(void)
 	p = healthy();
 	p.git = p.install = NULL;
 	expect("no git", &p, "git", HEALTH_WEAK, false, "install the package git");
+	p = healthy();
+	p.has_resolv_conf = false;
+	expect("no resolv.conf", &p, "name service", HEALTH_WEAK, false,
+	       "echo \"nameserver ADDRESS\" | sudo tee /etc/resolv.conf");
 	p = healthy();
 	err_set(&p.state, ERR_SYSTEM, -EPERM, "not yours");
 	err_hint(&p.state, 0, "chmod go-w it");

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -249,9 +250,56 @@ static void test_owner(void)
 	tap_eq_int(st.st_mode & 07777, 0755, "and loses its set-id bits");
 }
 
+/* Version 2, little endian: owner, one user more, group, mask, others. */
+static const unsigned char access_list[] = {2,   0,   0,   0,   1,   0,   6,  0,   255, 255, 255,
+					    255, 2,   0,   6,   0,   57,  48, 0,   0,   4,   0,
+					    0,   0,   255, 255, 255, 255, 16, 0,   6,   0,   255,
+					    255, 255, 255, 32,  0,   0,   0,  255, 255, 255, 255};
+#define ACL         "system.posix_acl_access"
+#define ACL_DEFAULT "system.posix_acl_default"
+
+static bool has(const char *path, const char *name, const void *value, size_t len)
+{
+	char got[128];
+
+	return getxattr(path, name, got, sizeof(got)) == (ssize_t)len &&
+	       memcmp(got, value, len) == 0;
+}
+
+static void test_attributes(void)
+{
+	int dir;
+
+	scratch_write("a-plain", "x");
+	scratch_write("a-rich", "x");
+	if (setxattr("a-rich", "user.note", "n", 1, 0) < 0 ||
+	    setxattr("a-rich", ACL, access_list, sizeof(access_list), 0) < 0) {
+		tap_skip("no attributes on this filesystem");
+		return;
+	}
+	if (geteuid() == 0)
+		setxattr("a-rich", "trusted.pale", "t", 1, 0);
+	dir = open(".", O_PATH | O_CLOEXEC);
+	tap_eq_int(file_replace(dir, "a-rich", "y", 1, 0600, NULL), 0, "one with attributes");
+	tap_ok(has("a-rich", "user.note", "n", 1), "keeps its own");
+	tap_ok(has("a-rich", ACL, access_list, sizeof(access_list)), "and its access list");
+	tap_ok(getxattr("a-rich", "trusted.pale", NULL, 0) < 0, "but none that takes privileges");
+
+	tap_ok(setxattr(".", ACL_DEFAULT, access_list, sizeof(access_list), 0) == 0 &&
+		       chmod("a-plain", 0640) == 0,
+	       "a folder that gives new files an access list");
+	tap_eq_int(file_replace(dir, "a-plain", "y", 1, 0600, NULL), 0, "one without attributes");
+	tap_ok(getxattr("a-plain", ACL, NULL, 0) < 0 && errno == ENODATA, "has none afterwards");
+	tap_eq_int(file_replace(dir, "a-new", "y", 1, 0660, NULL), 0, "a new one");
+	tap_ok(has("a-new", ACL, access_list, sizeof(access_list)), "twin: gets that list");
+	removexattr(".", ACL_DEFAULT);
+	close(dir);
+}
+
 int main(void)
 {
 	scratch_enter();
+	test_attributes();
 	test_types();
 	test_read();
 	test_replace();

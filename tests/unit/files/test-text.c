@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -119,6 +120,61 @@ static void test_replace(void)
 	tap_ok(!replace_line_ends("a b", 3, &old), "neither");
 }
 
+static size_t count_plainly(const char *text, size_t len, const char *old, size_t old_len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i + old_len <= len; i++)
+		n += memcmp(text + i, old, old_len) == 0;
+	return n;
+}
+
+/* Every text of two letters has places that overlap, by every period there is. */
+static void test_overlaps(void)
+{
+	enum { LEN = 18 };
+	char text[LEN + 1] = {0};
+	const unsigned step = getenv("PALE_QUICK") ? 97 : 7;
+	size_t wrong = 0, compared = 0;
+
+	for (unsigned bits = 0; bits < 1u << LEN; bits += step) {
+		for (int i = 0; i < LEN; i++)
+			text[i] = bits >> i & 1 ? 'b' : 'a';
+		for (size_t old_len = 1; old_len <= LEN; old_len++) {
+			struct replace_found found;
+
+			replace_find(text, LEN, text + bits % (LEN + 1 - old_len), old_len, &found);
+			wrong += found.count != count_plainly(text, LEN,
+							      text + bits % (LEN + 1 - old_len),
+							      old_len);
+			compared++;
+		}
+	}
+	tap_ok(wrong == 0 && compared > 10000, "places that overlap: %zu of %zu are wrong", wrong,
+	       compared);
+}
+
+/* It took the time of a search for each place: half a minute here. */
+static void test_huge_text(void)
+{
+	const size_t len = (getenv("PALE_QUICK") ? 1u : 16u) << 20;
+	_cleanup_(freep) char *text = malloc(len + 1);
+	struct replace_found found;
+	clock_t begin = clock();
+
+	if (!text)
+		abort();
+	for (size_t i = 0; i < len; i++)
+		text[i] = "ab\n"[i % 3];
+	for (size_t old_len = 3000; old_len < len; old_len *= 90) {
+		replace_find(text, len, text, old_len, &found);
+		tap_ok(found.count == (len - old_len) / 3 + 1, "%zu places of %zu bytes in %zu",
+		       found.count, old_len, len);
+	}
+	tap_ok(clock() - begin < 8 * CLOCKS_PER_SEC, "take no time (%.3f s)",
+	       (double)(clock() - begin) / CLOCKS_PER_SEC);
+}
+
 static void scanned(const char *pattern, bool fixed, bool ignore_case, const char *text,
 		    uint64_t context, uint64_t max, long want_count, const char *want)
 {
@@ -203,6 +259,8 @@ int main(void)
 	test_windows();
 	test_long_lines();
 	test_replace();
+	test_overlaps();
+	test_huge_text();
 	test_scan();
 	test_search();
 	return tap_done();

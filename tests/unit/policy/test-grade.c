@@ -11,7 +11,7 @@ struct sample {
 	enum network network;
 	enum filesystem filesystem;
 	enum processes processes;
-	const char *writable, *readable, *hidden, *host;
+	const char *writable, *readable, *hidden, *host, *socket;
 	dim_set weak;
 	enum world world;
 	unsigned ceiling;
@@ -117,6 +117,28 @@ static const struct sample samples[] = {
 	 WEAK(PROCESSES),
 	 .world = WORLD_SCOPED,
 	 .ceiling = 7},
+	{.name = "a socket of the host",
+	 .filesystem = FILESYSTEM_READONLY,
+	 .socket = "/run/docker.sock",
+	 .world = WORLD_BROAD,
+	 .ceiling = 7},
+	{.name = "a socket that is hidden",
+	 .filesystem = FILESYSTEM_READONLY,
+	 .socket = "/run/docker.sock",
+	 .hidden = "/run",
+	 .world = WORLD_PINHOLE,
+	 .ceiling = 2},
+	{.name = "a socket beside a network",
+	 .network = NETWORK_UNRESTRICTED,
+	 .socket = "/run/docker.sock",
+	 .world = WORLD_BROAD,
+	 .ceiling = 8},
+	{.name = "a socket of all that there are",
+	 .filesystem = FILESYSTEM_UNRESTRICTED,
+	 .socket = "/run/docker.sock",
+	 .world = WORLD_BROAD,
+	 .ceiling = 7},
+	{.name = "unenforced sockets", WEAK(SOCKETS), .world = WORLD_BROAD, .ceiling = 7},
 	{.name = "degraded memory changes nothing",
 	 WEAK(MEMORY),
 	 .world = WORLD_SEALED,
@@ -144,6 +166,7 @@ static void test_sample(const struct sample *sample)
 	add(&spec.paths_readable, sample->readable);
 	add(&spec.paths_hidden, sample->hidden);
 	add(&spec.hosts, sample->host);
+	add(&spec.sockets, sample->socket);
 	grade = spec_grade(&spec, sample->weak);
 	if (!tap_ok(grade.world == sample->world && grade.ceiling == sample->ceiling, "%s: %s, %u",
 		    sample->name, world_name(sample->world), sample->ceiling))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* host groups and the limits of the network: what they resolve to, and who may say so. */
+#include <stdlib.h>
+#include <time.h>
+
 #include "resolve-case.h"
 
 static void test_network_limits(void)
@@ -150,8 +153,22 @@ static void asks(const char *name, const char *user, const char *preset, bool op
 	if (r == 0)
 		r = spec_resolve(&config, NULL, &ask, &test_ws, &test_user, &out, &err);
 	spec_print_dim(&out.spec, DIM_NETWORK, &got);
-	tap_ok(r == 0 && out.asks == want && str_eq(str_text(&got), network), "%s: %s %s", name,
-	       out.asks ? "asks" : "asks nobody", str_text(&got));
+	tap_ok(r == 0 && out.asks == want && str_eq(str_text(&got), network), "%s: %s %s%s", name,
+	       out.asks ? "asks" : "asks nobody", str_text(&got), err.message);
+}
+
+static void refuses_to_ask(const char *preset, const char *want)
+{
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(resolved_release) struct resolved out = {0};
+	const struct ask ask = {.preset = preset, .asks = true};
+	struct err err = {0};
+	int r = files_load(NULL, NULL, NULL, &config, &err);
+
+	if (r == 0)
+		r = spec_resolve(&config, NULL, &ask, &test_ws, &test_user, &out, &err);
+	tap_ok(r == -EINVAL && err.code == ERR_USAGE && str_eq(err.message, want), "--ask, %s: %s",
+	       preset, err.message);
 }
 
 static void test_asks(void)
@@ -161,14 +178,52 @@ static void test_asks(void)
 	asks("--ask with the loopback", NULL, "integration", true, true, "\"localhost\"");
 	asks("ask = true", "sandbox.ask = true", "integration", false, true, "\"localhost\"");
 	asks("ask = true, without a network", "sandbox.ask = true", NULL, false, false, "\"none\"");
-	asks("--ask, unrestricted", NULL, "unrestricted", true, false, "\"unrestricted\"");
+	asks("ask = true, unrestricted", "sandbox.ask = true", "unrestricted", false, false,
+	     "\"unrestricted\"");
+	refuses_to_ask("unrestricted",
+		       "--ask bounds nothing: network is \"unrestricted\" (--preset)");
 	refuses("a project does not ask", (struct given){.workspace = "sandbox.ask = true"},
 		ERR_CONFIG, "'ask' may stand only in the system's or the user's file");
+}
+
+/* Ten thousand took seconds when every one of them was put in its place anew. */
+static void test_many(void)
+{
+	static const char user[] = "[ceiling]\nnetwork = \"allowed_hosts\"\nports = []\nhosts = [";
+	const size_t n = getenv("PALE_QUICK") ? 500 : 20000;
+	_cleanup_(config_release) struct config config = {0};
+	_cleanup_(resolved_release) struct resolved out = {0};
+	_cleanup_(strv_release) struct strv names = {0};
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(freep) struct ask_item *items = calloc(n, sizeof(*items));
+	const struct ask ask = {.items = items, .len = n};
+	struct err err = {0};
+	clock_t begin;
+	int r = str_append(&text, user);
+
+	for (size_t i = 0; i < n && r == 0 && items; i++) {
+		r = strv_addf(&names, "h%zu.example.org", i * 7919 % n);
+		items[i] = (struct ask_item){DIM_HOSTS, r == 0 ? names.items[i] : NULL};
+		if (r == 0)
+			r = str_appendf(&text, "\"%s\", ", names.items[i]);
+	}
+	if (r == 0)
+		r = str_append(&text, "]\n");
+	if (r == 0)
+		r = files_load(NULL, str_text(&text), NULL, &config, &err);
+	begin = clock();
+	if (r == 0)
+		r = spec_resolve(&config, NULL, &ask, &test_ws, &test_user, &out, &err);
+	tap_ok(r == 0 && out.spec.hosts.len == n, "%zu hosts under a ceiling of as many: %s", n,
+	       err.message);
+	tap_ok(clock() - begin < 4 * CLOCKS_PER_SEC, "take no time (%.3f s)",
+	       (double)(clock() - begin) / CLOCKS_PER_SEC);
 }
 
 int main(void)
 {
 	files_enter();
+	test_many();
 	test_network_limits();
 	test_host_groups();
 	test_groups_named();

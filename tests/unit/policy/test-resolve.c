@@ -215,9 +215,6 @@ static void test_implied(void)
 	gives("both bring the looser one",
 	      (struct given){.items = {{DIM_PORTS, "80"}, {DIM_HOSTS, "a.org"}}},
 	      "network = \"allowed_hosts\"\nports = [80]");
-	gives("neither tightens",
-	      (struct given){.preset = "unrestricted", .items = {{DIM_HOSTS, "a.org"}}},
-	      "network = \"unrestricted\"");
 	refuses("unless it is contradicted",
 		(struct given){.items = {{DIM_HOSTS, "a.org"}, {DIM_NETWORK, "none"}}}, ERR_USAGE,
 		"--host needs network = \"allowed_hosts\", but --network says \"none\"");
@@ -250,6 +247,47 @@ static void test_implied(void)
 		(struct given){
 			.items = {{DIM_EPHEMERAL, "true"}, {DIM_FILESYSTEM, "unrestricted"}}},
 		ERR_CONFIG, "ephemeral (--ephemeral) needs filesystem");
+}
+
+/* A list that is there to bound the network, under a level that bounds nothing. */
+static void test_unbounded(void)
+{
+	static const char base[] = "[presets.p]\nnetwork = \"allowed_hosts\"\nhosts = [\"a.org\"]\n"
+				   "[presets.q]\nbase = \"p\"\nnetwork = \"unrestricted\"\n";
+
+	refuses("--host where a preset opens everything",
+		(struct given){.preset = "unrestricted", .items = {{DIM_HOSTS, "a.org"}}},
+		ERR_USAGE, "--host bounds nothing: network is \"unrestricted\" (--preset)");
+	refuses("or the command line",
+		(struct given){.items = {{DIM_HOSTS, "a.org"}, {DIM_NETWORK, "unrestricted"}}},
+		ERR_USAGE, "--host bounds nothing: network is \"unrestricted\" (--network)");
+	refuses("--port as well",
+		(struct given){.items = {{DIM_PORTS, "80"}, {DIM_NETWORK, "unrestricted"}}},
+		ERR_USAGE, "--port bounds nothing");
+	gives("a level that does bound makes sense of it",
+	      (struct given){.preset = "unrestricted",
+			     .items = {{DIM_HOSTS, "a.org"}, {DIM_NETWORK, "allowed_hosts"}}},
+	      "network = \"allowed_hosts\"\nhosts = [\"a.org:443\"]");
+	refuses("hosts of a file",
+		(struct given){.user = "[presets.p]\nnetwork = \"unrestricted\"\n"
+				       "hosts = [\"a.org\"]\n",
+			       .preset = "p"},
+		ERR_CONFIG,
+		"user.toml:3:9: hosts bounds nothing: network is \"unrestricted\" (user.toml:2)");
+	refuses("where the base opens everything",
+		(struct given){.user = "[presets.p]\nbase = \"off\"\nports = []\n", .preset = "p"},
+		ERR_CONFIG,
+		"user.toml:3:9: ports bounds nothing: network is \"unrestricted\" (user.toml:2)");
+	gives("a network that is opened for good forgets what bounded it",
+	      (struct given){.user = base, .preset = "q"},
+	      "network = \"unrestricted\"\nhosts = []");
+	gives("on the command line as well",
+	      (struct given){.user = base, .preset = "p", .items = {{DIM_NETWORK, "unrestricted"}}},
+	      "network = \"unrestricted\"\nhosts = []");
+	gives("what opens is open already",
+	      (struct given){.preset = "unrestricted",
+			     .items = {{DIM_EXPOSE, "80"}, {DIM_SOCKETS, "/run/s"}}},
+	      "network = \"unrestricted\"\nexpose = [80]\nsockets = [\"/run/s\"]");
 }
 
 static void test_ceiling(void)
@@ -443,6 +481,7 @@ int main(void)
 	test_command_find();
 	test_options();
 	test_implied();
+	test_unbounded();
 	test_ceiling();
 	test_ceiling_lists();
 	test_modes();
