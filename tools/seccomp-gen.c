@@ -237,9 +237,10 @@ static void refuse_modes(scmp_filter_ctx ctx, bool told)
 /* The kernel looks at 32 bits of an ioctl's number, and so do we. */
 static void refuse_terminal(scmp_filter_ctx ctx)
 {
-	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX};
+	/* The last one has the kernel load drivers of old for what is said on a terminal. */
+	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct scmp_arg_cmp request = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]);
 
 		refuse(ctx, CALL(ioctl), EPERM, 1, &request);

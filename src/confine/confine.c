@@ -109,3 +109,11 @@ int confine_limit(int resource, uint64_t value, struct err *err)
 		return err_sys(err, -errno, "lower a limit to %llu", (unsigned long long)value);
 	return 0;
 }
+
+/* Where the user may have them the command would come before its supervisor. */
+int confine_no_priority(struct err *err)
+{
+	int r = confine_limit(RLIMIT_RTPRIO, 0, err);
+
+	return r < 0 ? r : confine_limit(RLIMIT_NICE, 0, err);
+}

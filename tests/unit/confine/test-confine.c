@@ -47,6 +47,16 @@ static int no_core(void)
 	return limit.rlim_cur == least && limit.rlim_max == least ? PASS : FAIL;
 }
 
+static int no_priority(void)
+{
+	struct rlimit realtime, nice;
+
+	if (confine_no_priority(NULL) < 0 || getrlimit(RLIMIT_RTPRIO, &realtime) < 0 ||
+	    getrlimit(RLIMIT_NICE, &nice) < 0)
+		return FAIL;
+	return realtime.rlim_max == 0 && nice.rlim_max == 0 ? PASS : FAIL;
+}
+
 static int no_new_privs(void)
 {
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1)
@@ -117,6 +127,7 @@ int main(void)
 		return tap_done();
 	}
 	check(no_core, "core dumps are off, for good");
+	check(no_priority, "priorities that a limit allows are gone");
 	check(no_new_privs, "no_new_privs is set");
 	check(drop_caps, "every capability is gone from every set");
 	check(drop_caps_without_right, "what cannot be dropped is an error");
