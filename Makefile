@@ -149,7 +149,7 @@ lint: ## format, size, layers, banned functions, cppcheck, spelling
 	@tools/deps lint && tools/lint
 
 format: ## lay out every C file as .clang-format says
-	@clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch] bench/*.c examples/*.c)
+	@clang-format -i $(wildcard include/*.h src/*/*.[ch] tests/*.h tests/*/*.[ch] tests/*/*/*.[ch] tools/*.c bench/*.c examples/*.c)
 
 bench: ## pale against bwrap and bare fork+exec (BENCH_FLAGS=--check to judge)
 	@tools/deps bench

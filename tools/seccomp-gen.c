@@ -237,9 +237,10 @@ static void refuse_modes(scmp_filter_ctx ctx, bool told)
 /* The kernel looks at 32 bits of an ioctl's number, and so do we. */
 static void refuse_terminal(scmp_filter_ctx ctx)
 {
-	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX};
+	/* The last one has the kernel load drivers of old for what is said on a terminal. */
+	static const uint64_t requests[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		struct scmp_arg_cmp request = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, requests[i]);
 
 		refuse(ctx, CALL(ioctl), EPERM, 1, &request);
@@ -335,7 +336,9 @@ static void watch(scmp_filter_ctx ctx, unsigned audience)
 
 /* -- The prologue ------------------------------------------------------ */
 
-#define LOAD(field)         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_HIGH(field)                                                                           \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field) + 4)
 #define IF(op, value, t, f) BPF_JUMP(BPF_JMP | BPF_##op | BPF_K, (value), (t), (f))
 #define RETURN(what)        BPF_STMT(BPF_RET | BPF_K, (what))
 #define ERROR(error)        (SECCOMP_RET_ERRNO | ((error)&SECCOMP_RET_DATA))
@@ -367,6 +370,24 @@ static const struct sock_filter personalities[] = {
 	IF(JEQ, UNAME26 | PER_LINUX32, 2, 0),
 	IF(JEQ, 0xffffffff, 1, 0),
 	RETURN(ERROR(EPERM)),
+	LOAD(nr),
+};
+
+/* Past a limit of 1 no core is dumped at all; with 0 the kernel still hands one to a program
+ * that core_pattern names, which is root's and outside. Many turn cores off by themselves, and
+ * end if they cannot: they are told that it is done. */
+static const struct sock_filter core_limits[] = {
+	IF(JEQ, __NR_setrlimit, 0, 2),
+	LOAD(args[0]),
+	IF(JEQ, RLIMIT_CORE, 7, 8),
+	IF(JEQ, __NR_prlimit64, 0, 8),
+	LOAD(args[1]),
+	IF(JEQ, RLIMIT_CORE, 0, 5),
+	LOAD(args[2]), /* a null pointer sets nothing */
+	IF(JEQ, 0, 0, 2),
+	LOAD_HIGH(args[2]),
+	IF(JEQ, 0, 1, 0),
+	RETURN(ERROR(0)),
 	LOAD(nr),
 };
 
@@ -475,6 +496,7 @@ static void print_variant(unsigned variant, unsigned audience)
 	printf("static const struct sock_filter %s_%u[] = {\n", audiences[audience], variant);
 	PRINT(numbers, audience);
 	PRINT(personalities, audience);
+	PRINT(core_limits, audience);
 	if (is_bare(variant))
 		PRINT(pairs_bare, audience);
 	if (variant == BARE)

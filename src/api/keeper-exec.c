@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/file-tool.h"
@@ -84,31 +83,29 @@ static int check_policy(const struct keeper *k, struct err *err)
 			name);
 }
 
-/* A folder would lead out of the sandbox, a terminal into the caller's. */
-static int check_fd(int number, int fd, struct err *err)
+/* A folder and some sockets would lead out of the sandbox, a terminal into the caller's. */
+static int check_fd(const struct keeper *k, int number, int fd, struct err *err)
 {
-	struct stat st;
+	const char *what = fd_way_out(fd, k->run->resolved.spec.network != NETWORK_UNRESTRICTED);
 
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, -errno, "descriptor %d", number);
-	if (S_ISDIR(st.st_mode)) {
-		err_set(err, ERR_USAGE, -EISDIR,
-			"descriptor %d is a folder: it would lead out of the sandbox", number);
-		return err_hint(err, -EISDIR, "redirect it from or to a file, a pipe or /dev/null");
+	if (what) {
+		err_set(err, ERR_USAGE, -EPERM,
+			"descriptor %d is %s: it would lead out of the sandbox", number, what);
+		return err_hint(err, -EPERM, "redirect it from or to a file, a pipe or /dev/null");
 	}
-	if (S_ISCHR(st.st_mode) && isatty(fd))
+	if (isatty(fd))
 		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
 	return 0;
 }
 
-static int check_fds(const struct wish *w, struct err *err)
+static int check_fds(const struct keeper *k, const struct wish *w, struct err *err)
 {
 	int r = 0;
 
 	for (int i = 0; i < 3 && r == 0 && !(w->flags & SESSION_BACKGROUND); i++)
-		r = check_fd(i, w->fds[i], err);
+		r = check_fd(k, i, w->fds[i], err);
 	if (r == 0 && w->notes >= 0)
-		r = check_fd(3, w->notes, err);
+		r = check_fd(k, 3, w->notes, err);
 	return r;
 }
 
@@ -326,7 +323,7 @@ static int try(struct client *client, struct wish *w, struct job *job, bool *ret
 	int r = check_policy(client->keeper, err);
 
 	if (r == 0)
-		r = check_fds(w, err);
+		r = check_fds(client->keeper, w, err);
 	if (r == 0)
 		r = set_limits(job, w, &errand, err);
 	if (r < 0)

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -118,6 +119,40 @@ static int next_kept(int first, const int *keep, size_t n)
 		if (keep[i] >= first && keep[i] < next)
 			next = keep[i];
 	return next;
+}
+
+static int socket_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &size) < 0 ? -1 : value;
+}
+
+/* A stream of the local family is tied to its peer for good. Others can be connected
+ * anew, and sent from to anybody, in the network that they were made in. */
+static bool is_tied(int fd)
+{
+	int type = socket_option(fd, SO_TYPE);
+	struct sockaddr peer;
+	socklen_t size = sizeof(peer);
+
+	return socket_option(fd, SO_DOMAIN) == AF_UNIX &&
+	       (type == SOCK_STREAM || type == SOCK_SEQPACKET) &&
+	       (getpeername(fd, &peer, &size) == 0 || socket_option(fd, SO_ACCEPTCONN) == 1);
+}
+
+const char *fd_way_out(int fd, bool offline)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return NULL;
+	if (S_ISDIR(st.st_mode))
+		return "a folder";
+	if (offline && S_ISSOCK(st.st_mode) && !is_tied(fd))
+		return "a socket that can be connected elsewhere";
+	return NULL;
 }
 
 void fds_close_others(const int *keep, size_t n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* fd - descriptors: always CLOEXEC, -1 when empty. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -25,6 +26,10 @@ int fd_write_all(int fd, const void *data,
 ssize_t fd_pread_all(int fd, void *buf, size_t size, off_t at);
 /* Read to the end, at most MAX bytes: -EFBIG past that. Replaces *ret_text. */
 int fd_read_all(int fd, size_t max, struct str *ret_text);
+
+/* What of FD would lead its holder out of a sandbox, as a text; NULL: nothing. OFFLINE: the
+ * host's network is no part of that. */
+const char *fd_way_out(int fd, bool offline);
 
 /* Close everything from 3 on but the N of KEEP, which may be -1. */
 void fds_close_others(const int *keep, size_t n);

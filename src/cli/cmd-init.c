@@ -86,6 +86,15 @@ static int check_absent(const struct edit *edit, const struct args *args, struct
 	return err_hint(err, -EEXIST, "--detect adds commands to it, --force replaces it");
 }
 
+static int put_deed(struct str *out, const char *deed, const char *path, const char *log)
+{
+	int r = str_append(out, deed);
+
+	if (r == 0)
+		r = str_append_escaped(out, path, strlen(path));
+	return r < 0 ? r : str_appendf(out, "\n%s", log);
+}
+
 static int do_init(struct edit *edit, const struct args *args, struct str *out, struct err *err)
 {
 	_cleanup_(str_release) struct str log = {0};
@@ -105,8 +114,8 @@ static int do_init(struct edit *edit, const struct args *args, struct str *out, 
 	if (!fresh && log.len == 0)
 		return str_append(out, "nothing to add\n") < 0 ? err_oom(err) : 0;
 	r = edit_commit(edit, err);
-	if (r == 0 && str_appendf(out, "%s %s\n%s", fresh ? "wrote" : "added to",
-				  edit->context.workspace_file, str_text(&log)) < 0)
+	if (r == 0 && put_deed(out, fresh ? "wrote " : "added to ", edit->context.workspace_file,
+			       str_text(&log)) < 0)
 		r = err_oom(err);
 	return r;
 }

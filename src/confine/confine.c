@@ -88,9 +88,11 @@ int confine_fresh_keyring(struct err *err)
 
 int confine_no_core(struct err *err)
 {
-	struct rlimit none = {0, 0};
+	struct rlimit least = {1, 1}, none = {0, 0};
 
-	if (setrlimit(RLIMIT_CORE, &none) < 0)
+	/* One that is 0 does not count where core_pattern names a program. Who has no other
+	 * can have no other. */
+	if (setrlimit(RLIMIT_CORE, &least) < 0 && setrlimit(RLIMIT_CORE, &none) < 0)
 		return err_sys(err, -errno, "turn core dumps off");
 	return 0;
 }
@@ -106,4 +108,12 @@ int confine_limit(int resource, uint64_t value, struct err *err)
 	if (setrlimit(resource, &limit) < 0)
 		return err_sys(err, -errno, "lower a limit to %llu", (unsigned long long)value);
 	return 0;
+}
+
+/* Where the user may have them the command would come before its supervisor. */
+int confine_no_priority(struct err *err)
+{
+	int r = confine_limit(RLIMIT_RTPRIO, 0, err);
+
+	return r < 0 ? r : confine_limit(RLIMIT_NICE, 0, err);
 }

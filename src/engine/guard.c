@@ -515,8 +515,7 @@ void guard_unwatch(struct guard *g)
 	g->loop = NULL;
 }
 
-/* What has happened and was not looked at yet. */
-static void catch_up(struct guard *g)
+void guard_catch_up(struct guard *g)
 {
 	struct pollfd fd = {.fd = g->tripwire.signals, .events = POLLIN};
 
@@ -532,14 +531,14 @@ void guard_rest(struct guard *g)
 {
 	if (!g->loop || g->ended)
 		return;
-	catch_up(g);
+	guard_catch_up(g);
 	g->rests = true;
 }
 
 int guard_renew(struct guard *g, struct err *err)
 {
 	if (g->loop && g->rests)
-		catch_up(g);
+		guard_catch_up(g);
 	for (size_t i = 0; i < g->dirs_len && g->rests; i++)
 		g->dirs[i].is_same = glance_finds_same(&g->dirs[i].glance, g->dirs[i].fd);
 	for (size_t i = 0; i < g->items_len && g->rests; i++) {

@@ -94,6 +94,8 @@ int guard_open(struct guard *guard, const struct plan *plan, const struct guard_
 void guard_enter(struct guard *guard, pid_t child);
 void guard_watch(struct guard *guard, struct loop *loop);
 void guard_unwatch(struct guard *guard); /* where the loop outlives it */
+/* What has happened and was not looked at yet. */
+void guard_catch_up(struct guard *guard);
 /* Nobody is inside, who could make a name, until guard_renew(): what appears stays. What
  * went before is looked at first. */
 void guard_rest(struct guard *guard);

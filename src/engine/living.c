@@ -42,15 +42,15 @@ static void on_limit(void *data, bool at_once)
 	living_end(l);
 }
 
-int living_check(const struct errand *e, struct err *err)
+int living_check(const struct errand *e, const struct plan *plan, struct err *err)
 {
 	unsigned taken = e->pty ? e->pty->mask : 0;
 	int r = 0;
 
 	for (int i = 0; i < 3 && r == 0; i++)
 		if (!(taken & 1u << i))
-			r = streams_check(i, e->fds[i], err);
-	return r < 0 || e->notes < 0 ? r : streams_check(3, e->notes, err);
+			r = streams_check(plan, i, e->fds[i], err);
+	return r < 0 || e->notes < 0 ? r : streams_check(plan, 3, e->notes, err);
 }
 
 struct living *living_new(const struct errand *errand, const struct watcher *watcher, void *own,

@@ -47,7 +47,7 @@ struct living {
 };
 
 /* Can ERRAND have its descriptors? */
-int living_check(const struct errand *errand, struct err *err);
+int living_check(const struct errand *errand, const struct plan *plan, struct err *err);
 /* The loop has its timer from here on. */
 struct living *living_new(const struct errand *errand, const struct watcher *watcher, void *own,
 			  struct loop *loop);

@@ -533,7 +533,7 @@ static int check_errand(const struct stand *s, const struct errand *e, struct er
 	if (s->living == ERRANDS_MAX)
 		return err_set(err, ERR_SYSTEM, -EAGAIN, "%d commands run in this sandbox already",
 			       ERRANDS_MAX);
-	return living_check(e, err);
+	return living_check(e, s->sandbox.plan, err);
 }
 
 int stand_start(struct stand *s, const struct errand *errand, const struct watcher *watcher,

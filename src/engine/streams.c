@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "plan/plan.h"
 #include "warden/protocol.h"
 
@@ -29,39 +30,46 @@ enum {
 static void turn(struct streams *s);
 static void hang_up(struct streams *s);
 
+static int refuse_way_out(const struct plan *plan, int number, int fd, struct err *err)
+{
+	const char *what = fd_way_out(fd, plan_is_offline(plan));
+
+	if (!what)
+		return 0;
+	err_set(err, ERR_USAGE, -EPERM, "descriptor %d is %s: it would lead out of the sandbox",
+		number, what);
+	return err_hint(err, -EPERM, "redirect it from or to a file, a pipe or /dev/null");
+}
+
 /* 0, 1 and 2 must be taken, or a descriptor of ours would become the
- * command's stdin. A folder among them would lead out of the sandbox. */
-static int check_stdio(struct streams *s, struct stat st[3], struct err *err)
+ * command's stdin. */
+static int check_stdio(struct streams *s, const struct plan *plan, struct stat st[3],
+		       struct err *err)
 {
 	for (int fd = 0; fd <= 2; fd++) {
+		int r;
+
 		if (fcntl(fd, F_GETFD) < 0 || fstat(s->outer.fd[fd], &st[fd]) < 0)
 			return err_sys(err, -errno, "descriptor %d", fd);
-		if (S_ISDIR(st[fd].st_mode)) {
-			err_set(err, ERR_USAGE, -EISDIR,
-				"descriptor %d is a folder: it would lead out of the sandbox", fd);
-			return err_hint(err, -EISDIR,
-					"redirect it from or to a file, a pipe or /dev/null");
-		}
+		r = refuse_way_out(plan, fd, s->outer.fd[fd], err);
+		if (r < 0)
+			return r;
 		if (S_ISCHR(st[fd].st_mode) && pty_probe(&s->terminal.like, fd, s->outer.fd[fd]))
 			s->in_use = true;
 	}
 	return 0;
 }
 
-int streams_check(int number, int fd, struct err *err)
+int streams_check(const struct plan *plan, int number, int fd, struct err *err)
 {
 	struct termios modes;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, -errno, "descriptor %d", number);
-	if (S_ISDIR(st.st_mode))
-		return err_set(err, ERR_USAGE, -EISDIR,
-			       "descriptor %d is a folder: it would lead out of the sandbox",
-			       number);
 	if (S_ISCHR(st.st_mode) && tcgetattr(fd, &modes) == 0)
 		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
-	return 0;
+	return refuse_way_out(plan, number, fd, err);
 }
 
 static void relay_init(struct streams *s, struct relay *r, int source, int sink, uint64_t limit)
@@ -119,7 +127,7 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 	terminal_init(&s->terminal);
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].source = s->relays[i].sink = -1;
-	r = check_stdio(s, st, err);
+	r = check_stdio(s, plan, st, err);
 	if (r == 0 && s->terminal.like.mask)
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
 	if (r == 0 && plan->max_output != UINT64_MAX)

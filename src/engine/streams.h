@@ -48,9 +48,9 @@ struct streams {
 /* Decide. Refuses descriptors that the command must not have. */
 int streams_init(struct streams *s, const struct plan *plan, const struct stdio *stdio,
 		 struct err *err);
-/* FD is to be descriptor NUMBER of a command as it is: a folder would lead out of the
- * sandbox, and a terminal is the caller's. */
-int streams_check(int number, int fd, struct err *err);
+/* FD is to be descriptor NUMBER of a command as it is: a folder and some sockets would lead
+ * out of the sandbox, and a terminal is the caller's. */
+int streams_check(const struct plan *plan, int number, int fd, struct err *err);
 /* In the supervisor, once the child is there. CHANNEL is the warden's. */
 void streams_start(struct streams *s, struct loop *loop, int channel);
 /* The other end of the command's terminal has come; MASTER is ours from here on. */

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "engine/outlet.h"
 #include "engine/sandbox.h"
+#include "engine/sentry.h"
 #include "engine/scope.h"
 #include "engine/streams.h"
 #include "plan/plan.h"
@@ -23,6 +24,7 @@
 
 enum {
 	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL, */
+	POSTS_MAX = 16,       /* tries to stop */
 	TREE_GRACE_MS = 1250, /* where killing is not the kernel's work, and takes time */
 };
 
@@ -122,20 +124,51 @@ static void take_report(struct supervisor *s)
 	s->failed = r == -EPIPE && !s->starting;
 }
 
+static void stop_at_once(void)
+{
+	raise(SIGSTOP);
+}
+
 /* As the terminal would have done, had it not been in raw mode: the whole group
  * of ours stops, unless nobody is there who could let it go on. */
-static void stop_like_the_command(struct supervisor *s)
+static void stop_with_group(void)
 {
 	sigset_t tstp;
 
-	streams_suspend(&s->streams);
-	/* While we are stopped nobody watches: nobody may go on, whatever its group. */
-	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
 	sigemptyset(&tstp);
 	sigaddset(&tstp, SIGTSTP);
 	(void)kill(0, SIGTSTP);
 	sigprocmask(SIG_UNBLOCK, &tstp, NULL);
 	sigprocmask(SIG_BLOCK, &tstp, NULL);
+}
+
+/* While we are stopped nobody watches: nobody may go on, whatever its group. One that
+ * does even so, and makes a protected name, is dealt with in between. False: without
+ * somebody to look we go on. */
+static bool stop_all(struct supervisor *s, void (*stop)(void))
+{
+	struct guard *guard = &s->sandbox.guard;
+	struct sentry sentry;
+
+	for (unsigned tries = 0; tries < POSTS_MAX && !guard->ended;) {
+		bool posted;
+
+		warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
+		posted = sentry_post(&sentry, guard);
+		if (posted)
+			stop();
+		if (!sentry_relieve(&sentry) && posted)
+			return true;
+		guard_catch_up(guard);
+		tries += !posted;
+	}
+	return false;
+}
+
+static void stop_like_the_command(struct supervisor *s)
+{
+	streams_suspend(&s->streams);
+	(void)stop_all(s, stop_with_group);
 	streams_resume(&s->streams);
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
 }
@@ -219,14 +252,6 @@ static void on_report(void *data, short revents)
 		loop_remove(&s->loop, s->channel);
 }
 
-static void pass_stop(struct supervisor *s)
-{
-	streams_suspend(&s->streams);
-	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGSTOP);
-	s->stopped_all = true;
-	raise(SIGSTOP);
-}
-
 /* A shell inside may have stopped jobs of its own, which are not ours to wake. */
 static void pass_continue(struct supervisor *s)
 {
@@ -235,6 +260,14 @@ static void pass_continue(struct supervisor *s)
 	s->stopped_all = false;
 	warden_send_order(s->channel, all ? WARDEN_SIGNAL_ALL : WARDEN_SIGNAL, SIGCONT);
 	streams_resume(&s->streams);
+}
+
+static void pass_stop(struct supervisor *s)
+{
+	streams_suspend(&s->streams);
+	s->stopped_all = true;
+	if (!stop_all(s, stop_at_once))
+		pass_continue(s);
 }
 
 static void pass_signal(struct supervisor *s, int sig)

@@ -53,7 +53,7 @@ static void strip(int pipe_end, pid_t parent)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	alarm(ALARM_S);
 	limit(RLIMIT_CPU, CPU_S);
-	limit(RLIMIT_CORE, 0);
+	limit(RLIMIT_CORE, 1); /* not even to a program that core_pattern names */
 	limit(RLIMIT_FSIZE, 0);
 	limit(RLIMIT_NOFILE, FILES);
 #if !defined(__SANITIZE_ADDRESS__)

@@ -69,6 +69,12 @@ static bool is_hidden_by_name(const struct layout *l, const char *path)
 	return false;
 }
 
+static int refuse_kernel_path(const char *path, struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+		       "%s cannot be opened: /proc, /dev and /sys are the sandbox's own", path);
+}
+
 static int add_rules(struct layout *l, const struct strv *rules, enum access access,
 		     struct err *err)
 {
@@ -89,10 +95,7 @@ static int add_rules(struct layout *l, const struct strv *rules, enum access acc
 		if (str_eq(at->real, "/"))
 			continue;
 		if (layout_is_kernel_path(at->real))
-			return err_set(
-				err, ERR_UNSUPPORTED, -ENOTSUP,
-				"%s cannot be opened: /proc, /dev and /sys are the sandbox's own",
-				at->path);
+			return refuse_kernel_path(at->path, err);
 		if (at->type == SITE_SOCKET)
 			return err_hint(err,
 					err_set(err, ERR_POLICY, -EPERM,
@@ -255,17 +258,22 @@ static int add_home(struct layout *l)
 	return r < 0 ? r : add_private(l, site->home_real, 0700);
 }
 
-static int add_caches(struct layout *l)
+static int add_caches(struct layout *l, struct err *err)
 {
-	int r = 0;
+	for (size_t i = 0; i < l->site->caches_len; i++) {
+		struct place place = {.dst = l->site->caches[i].dst,
+				      .src = l->site->caches[i].src,
+				      .access = ACCESS_WRITE,
+				      .flags = OP_IDMAP,
+				      .is_cache = true};
 
-	for (size_t i = 0; i < l->site->caches_len && r == 0; i++)
-		r = places_add(&l->places, (struct place){.dst = l->site->caches[i].dst,
-							  .src = l->site->caches[i].src,
-							  .access = ACCESS_WRITE,
-							  .flags = OP_IDMAP,
-							  .is_cache = true});
-	return r;
+		/* The warden goes by what is in /proc. */
+		if (layout_is_kernel_path(place.dst))
+			return refuse_kernel_path(place.dst, err);
+		if (places_add(&l->places, place) < 0)
+			return err_oom(err);
+	}
+	return 0;
 }
 
 int layout_collect_places(struct layout *l, struct err *err)
@@ -285,11 +293,12 @@ int layout_collect_places(struct layout *l, struct err *err)
 		r = add_sockets(l, err);
 	if (r < 0)
 		return r;
-	r = add_home(l);
-	if (r == 0)
-		r = add_caches(l);
-	if (r == 0)
-		r = add_resolver(l);
+	if (add_home(l) < 0)
+		return err_oom(err);
+	r = add_caches(l, err);
+	if (r < 0)
+		return r;
+	r = add_resolver(l);
 	if (r == 0)
 		r = add_private(l, "/run", 0755);
 	if (r == 0 && !l->write_root)

@@ -2,6 +2,7 @@
 #include "plan/op.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -183,6 +184,15 @@ void plan_share(struct plan *plan)
 	for (size_t i = 0; i < plan->ops_len; i++)
 		if (plan->ops[i].kind == OP_SECCOMP || plan->ops[i].kind == OP_LANDLOCK)
 			plan->ops[i].flags |= OP_SHARED;
+}
+
+bool plan_is_offline(const struct plan *plan)
+{
+	bool offline = plan->namespaces & CLONE_NEWNET;
+
+	for (size_t i = 0; i < plan->ops_len; i++)
+		offline |= plan->ops[i].kind == OP_SECCOMP && plan->ops[i].flags & OP_OFFLINE;
+	return offline;
 }
 
 struct plan *plan_free(struct plan *plan)

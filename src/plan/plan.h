@@ -200,6 +200,9 @@ DEFINE_CLEANUP(struct plan *, plan_free);
 /* More than one command will live in it: none may change the limits of another. */
 void plan_share(struct plan *plan);
 
+/* The host's network is out of its reach, but for what a broker lets out. */
+bool plan_is_offline(const struct plan *plan);
+
 const char *op_name(enum op_kind kind);
 const char *engine_name(enum engine engine);
 const char *enforcement_name(enum enforcement state);

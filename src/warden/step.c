@@ -40,6 +40,13 @@ const struct op *step_observed(const struct op *ops, size_t len)
 	return NULL;
 }
 
+static int apply_no_new_privs(struct err *err)
+{
+	int r = confine_no_priority(err);
+
+	return r < 0 ? r : confine_no_new_privs(err);
+}
+
 int step_apply(const struct op *op, const struct landlock *landlock, struct err *err)
 {
 	switch ((int)op->kind) {
@@ -54,7 +61,7 @@ int step_apply(const struct op *op, const struct landlock *landlock, struct err 
 	case OP_DROP_CAPS:
 		return op->flags & OP_BARE ? confine_clear_caps(err) : confine_drop_caps(err);
 	case OP_NO_NEW_PRIVS:
-		return confine_no_new_privs(err);
+		return apply_no_new_privs(err);
 	case OP_SECCOMP:
 		return op->flags & OP_OBSERVE ? 0 : confine_seccomp(step_seccomp(op), err);
 	case OP_ALLOW:

@@ -51,6 +51,9 @@ def basics():
         ok(r.status == 1 and "pale.toml:1" in r.err, "nothing is added to a broken file", r)
         eq(box.pale("init", "--force").status, 0, "--force replaces a broken file")
         eq(box.pale("init", "extra").status, 2, "an operand is refused")
+        box.write("odd\x1b]0;name/file", "")
+        r = box.pale("init", "--workspace", box.path("odd\x1b]0;name"))
+        ok(r.status == 0 and "odd\\x1b]0;name" in r.out and "\x1b" not in r.out, "names are shown escaped", r)
 
 
 def adds():

@@ -57,5 +57,23 @@ def case_planted_FW03(p):
     p.no_config()
 
 
-main(case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
+def case_not_of_the_kernel(p):
+    """What is at /proc inside is read by the process that watches over the command."""
+    p.no_config()
+    for path in ('/proc', '/proc/sys', '/dev', '/dev/shm', '/sys'):
+        r = p.sh('--cache', path, '--', 'true')
+        ok(r.code == 125 and not r.booted and path.encode() in r.err, p, f'{path} is no place for one', r)
+    os.symlink('/proc', p.ws / 'link')
+    p.write(p.ws / 'pale.toml', '[commands.b]\ncmd = "echo BOOTED; ls /proc/self/fd"\n[commands.b.sandbox]\ncaches = ["link"]\n')
+    r = p.pale('b')
+    ok(r.code == 125 and not r.booted, p, 'nor by a link', r)
+    (p.ws / 'link').unlink()
+    p.mkdir(p.ws / 'link')
+    r = p.pale('b')
+    ok(r.code == 0 and r.booted, p, 'twin: at a folder it is an ordinary one', r)
+    p.no_config()
+    (p.ws / 'link').rmdir()
+
+
+main(case_not_of_the_kernel, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
      uids=(1000,))

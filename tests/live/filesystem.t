@@ -406,6 +406,14 @@ def case_proc_and_sys_FW26_FR15(p):
     ok(r.rest.strip() == b'0', p, 'masked files are empty', r)
 
 
+CORE_LIMIT = '''
+from resource import *
+print('BOOTED', getrlimit(RLIMIT_CORE), end=' ')
+setrlimit(RLIMIT_CORE, (0, 0))
+print(getrlimit(RLIMIT_CORE))
+'''
+
+
 def case_core_dumps_FR17_PR17(p):
     def allow():
         import resource
@@ -419,6 +427,11 @@ def case_core_dumps_FR17_PR17(p):
         ok(cores, p, 'twin: one is, without pale')
         for c in cores:
             c.unlink()
+    # With a limit of 0 a program that core_pattern names would still get it; with 1 nobody does.
+    r = p.pale('--', '/usr/bin/python3', '-c', CORE_LIMIT, preexec_fn=allow)
+    ok(r.out == b'BOOTED (1, 1) (1, 1)\n', p, 'the limit is 1, and stays, whatever a program thinks', r)
+    r = p.pale('--preset', 'off', '--', '/usr/bin/python3', '-c', CORE_LIMIT, preexec_fn=allow)
+    ok(r.out.endswith(b' (0, 0)\n'), p, 'twin: without a boundary it is 0 then', r)
 
 
 @only_root

@@ -130,4 +130,45 @@ def case_two_runs(p):
     proc.wait()
 
 
-main(case_tcp_NW01_NW13, case_udp_NW01, case_unix_NW05, case_inside_NW11, case_two_runs, uids=(54321,))
+# Its descriptor 0 is a socket: let go of its peer, and call (or send to) somebody else.
+ELSEWHERE = '''
+import ctypes, socket, struct, sys
+print('BOOTED', flush=True)
+address = struct.pack('=H', socket.AF_INET) + struct.pack('!H4s8x', int(sys.argv[1]), socket.inet_aton('127.0.0.1'))
+ctypes.CDLL(None).connect(0, struct.pack('=H14x', socket.AF_UNSPEC), 16)
+sys.exit(ctypes.CDLL(None).connect(0, address, 16) != 0 or ctypes.CDLL(None).send(0, b'x', 1, 0) != 1)
+'''
+
+
+def connected(listener):
+    ours = socket.create_connection(('127.0.0.1', listener.port)) if listener.kind == socket.SOCK_STREAM else socket.socket(type=socket.SOCK_DGRAM)
+    listener.taken()
+    return ours
+
+
+def case_sockets_that_are_passed(p):
+    """As inetd passes them. A descriptor that was made outside is in the network outside."""
+    p.write(p.ws / 'elsewhere.py', ELSEWHERE)
+    for name, kind in (('TCP', socket.SOCK_STREAM), ('UDP', socket.SOCK_DGRAM)):
+        listener = Listener(socket.AF_INET, ('127.0.0.1', 0), kind)
+        other = Listener(socket.AF_INET, ('127.0.0.1', 0), kind)
+        line = ('--', '/usr/bin/python3', 'elsewhere.py', str(other.port))
+        for options in p.each((), ('--network', 'localhost', '--port', '1')) if has('loopback') else ((),):
+            with connected(listener) as passed:
+                r = p.pale(*options, *line, stdin=passed)
+            ok(r.code == 125 and other.taken() == 0 and b'descriptor 0' in r.err, p, f"a socket of {name} {' '.join(options)}", r)
+        with connected(listener) as passed:
+            r = p.pale('--network', 'unrestricted', *line, stdin=passed)
+        ok(r.booted and r.code == 0 and other.taken() == 1, p, f'twin: a socket of {name}, unrestricted', r)
+    for kind, fits in ((socket.SOCK_STREAM, True), (socket.SOCK_SEQPACKET, True), (socket.SOCK_DGRAM, False)):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        with ours, theirs:
+            r = p.sh('echo hello >&0', stdin=theirs)
+            said = select.select([ours], [], [], 0.1)[0] and ours.recv(64)
+        ok((r.booted and said == b'hello\n') if fits else (r.code == 125 and not said), p, f"a pair of {kind.name} {'works' if fits else 'does not'}", r)
+    with socket.socket(socket.AF_UNIX) as passed:
+        r = p.sh('true', stdin=passed)
+    ok(r.code == 125 and not r.booted, p, 'one that has no peer yet', r)
+
+
+main(case_sockets_that_are_passed, case_tcp_NW01_NW13, case_udp_NW01, case_unix_NW05, case_inside_NW11, case_two_runs, uids=(54321,))

@@ -430,7 +430,63 @@ def case_window_PT02(p):
         forget(p)
 
 
-main(case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
+# Has itself woken by timers, however often it is stopped, and makes what it must not.
+SLEEPLESS = '''
+import ctypes, os, signal, struct, time
+libc = ctypes.CDLL(None)
+signal.signal(signal.SIGCONT, lambda *_: None)
+for k in range(60):
+    timer = ctypes.c_void_p()
+    libc.timer_create(time.CLOCK_MONOTONIC, struct.pack('=Qii48x', 0, signal.SIGCONT, 0), ctypes.byref(timer))
+    libc.timer_settime(timer, 0, struct.pack('=4q', 0, 0, (5 + k) // 10, (5 + k) % 10 * 100000000 + 1), None)
+open('ready', 'w').close()
+made, end = 0, time.monotonic() + 4
+while time.monotonic() < end:
+    time.sleep(0.01)
+    open('awake', 'w').close()
+    if os.path.exists('go') and made < 5 and not os.path.exists('.envrc'):
+        open('.envrc', 'w').close()
+        made += 1
+'''
+
+
+def is_stopped(pid):
+    return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0] == 'T'
+
+
+def case_while_pale_is_stopped(p):
+    """Who is stopped along with pale may wake itself: that is seen even so."""
+    fresh(p)
+    p.write(p.ws / 'sleepless.py', SLEEPLESS)
+    for observed in ('--no-observe',), ():
+        forget(p)
+        for name in ('ready', 'go', 'awake'):
+            (p.ws / name).unlink(missing_ok=True)
+        proc = p.start_pale(*observed, '--', '/usr/bin/python3', 'sleepless.py', stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
+        wait_for((p.ws / 'ready').exists)
+        proc.send_signal(signal.SIGTSTP)
+        stopped = wait_for(lambda: is_stopped(proc.pid))
+        since = time.time()
+        p.write(p.ws / 'go', '')
+        there = longest = 0
+        while time.time() < since + 3:
+            time.sleep(0.01)
+            there = there + 1 if (p.ws / '.envrc').exists() else 0
+            longest = max(longest, there)
+        awake = (p.ws / 'awake').exists() and (p.ws / 'awake').stat().st_mtime > since
+        stays = is_stopped(proc.pid)
+        proc.send_signal(signal.SIGCONT)
+        proc.wait(20)
+        said = proc.stderr.read()
+        name = 'observed' if not observed else 'not observed'
+        ok(stopped and longest < 50, p, f'{name}: no protected name stays', f'{longest} looks\n{said}')
+        if observed:
+            ok(awake, p, f'{name}: twin: it was awake', said)
+        ok(stays, p, f'{name}: pale is stopped again', said)
+        ok(proc.returncode == 0 and len(quarantined(p)) == 5 and not (p.ws / '.envrc').exists(), p, f'{name}: and goes on when it is told to', f'{quarantined(p)}\n{said}')
+
+
+main(case_while_pale_is_stopped, case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
      case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
      case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
      case_folded_case_PT07, case_without_inotify, case_window_PT02)

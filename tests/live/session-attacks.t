@@ -370,5 +370,17 @@ def case_names_of_the_host(p):
         ok((box.ws / '.vscode').is_dir(), p, 'which stays')
 
 
-main(case_another_user, case_foreign_runtime_folder, case_squatters, case_from_inside, case_a_run_that_was_there_first, case_confined_elsewhere, case_before_the_folder_is_made, case_limits_of_pid_1,
+def case_sockets_that_are_passed(p):
+    """A client may be started by anybody with anything on its descriptors."""
+    listener = socket.create_server(('127.0.0.1', 0))
+    pair = socket.socketpair()
+    with Box(p, 'passed') as box, listener, pair[0], pair[1], socket.create_connection(listener.getsockname()) as passed:
+        ok(box.start().code == 0, p, 'it stands')
+        r = box.sh('echo hello >&0', stdin=passed)
+        ok(r.code == 125 and not r.booted and b'descriptor 0' in r.err, p, 'a socket of the network is refused', r)
+        r = box.sh('echo hello >&0', stdin=pair[1])
+        ok(r.booted and pair[0].recv(64) == b'hello\n', p, 'twin: a pair of local ones works', r)
+
+
+main(case_sockets_that_are_passed, case_another_user, case_foreign_runtime_folder, case_squatters, case_from_inside, case_a_run_that_was_there_first, case_confined_elsewhere, case_before_the_folder_is_made, case_limits_of_pid_1,
      case_tampering_of_those_left_behind, case_names_of_the_host, case_noise)

@@ -86,6 +86,7 @@ static const struct attempt refused[] = {
 	{"ioctl-TIOCSTI-wide", ANYBODY, SYS_ioctl, {-1, TIOCSTI | 1L << 32, BAD}},
 	{"ioctl-TIOCLINUX", ANYBODY, SYS_ioctl, {-1, TIOCLINUX, BAD}},
 	{"ioctl-TIOCLINUX-wide", ANYBODY, SYS_ioctl, {-1, TIOCLINUX | 7L << 40, BAD}},
+	{"ioctl-TIOCSETD", ANYBODY, SYS_ioctl, {-1, TIOCSETD, BAD}},
 	{"fchmod-suid", ANYBODY, SYS_fchmod, {-1, 04755}},
 	{"fchmodat-sgid", ANYBODY, SYS_fchmodat, {-1, BAD, 02755}},
 	{"mknodat-suid", ANYBODY, SYS_mknodat, {-1, BAD, S_IFREG | 04755, 0}},

@@ -37,10 +37,24 @@ static void check(int (*body)(void), const char *what)
 static int no_core(void)
 {
 	struct rlimit limit;
+	rlim_t least;
 
+	if (getrlimit(RLIMIT_CORE, &limit) < 0)
+		return FAIL;
+	least = limit.rlim_max > 0; /* 1 is less than 0: see confine.c */
 	if (confine_no_core(NULL) < 0 || getrlimit(RLIMIT_CORE, &limit) < 0)
 		return FAIL;
-	return limit.rlim_cur == 0 && limit.rlim_max == 0 ? PASS : FAIL;
+	return limit.rlim_cur == least && limit.rlim_max == least ? PASS : FAIL;
+}
+
+static int no_priority(void)
+{
+	struct rlimit realtime, nice;
+
+	if (confine_no_priority(NULL) < 0 || getrlimit(RLIMIT_RTPRIO, &realtime) < 0 ||
+	    getrlimit(RLIMIT_NICE, &nice) < 0)
+		return FAIL;
+	return realtime.rlim_max == 0 && nice.rlim_max == 0 ? PASS : FAIL;
 }
 
 static int no_new_privs(void)
@@ -113,6 +127,7 @@ int main(void)
 		return tap_done();
 	}
 	check(no_core, "core dumps are off, for good");
+	check(no_priority, "priorities that a limit allows are gone");
 	check(no_new_privs, "no_new_privs is set");
 	check(drop_caps, "every capability is gone from every set");
 	check(drop_caps_without_right, "what cannot be dropped is an error");
