@@ -99,6 +99,11 @@ int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode)
 	return open_any(dirfd, relative, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
+int path_open_plain(const char *absolute, int flags)
+{
+	return open_any(AT_FDCWD, absolute, flags, 0, RESOLVE_NO_SYMLINKS);
+}
+
 int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode)
 {
 	return open_how(dirfd, relative, flags, mode, RESOLVE_IN_ROOT);

@@ -30,6 +30,8 @@ int path_open_beneath(int dirfd, const char *relative, int flags, mode_t mode);
 /* The same, and every symlink is refused (-ELOOP); O_PATH | O_NOFOLLOW opens
  * one that is the last component itself. */
 int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode);
+/* The same from the root: ABSOLUTE is normalized. */
+int path_open_plain(const char *absolute, int flags);
 /* Resolve RELATIVE as if DIRFD were the root ("/" and ".." stay in it).
  * -ENAMETOOLONG from PATH_MAX on. */
 int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode);
