@@ -48,6 +48,9 @@ int path_mkdir_beneath(int dirfd, const char *relative, mode_t mode);
  * has none any more; -EINVAL: it never had one; -ENAMETOOLONG past PATH_MAX. */
 int path_of_fd(int fd, char **ret_path);
 
+/* Open PATH, wherever its links lead, and tell what it is called without any. */
+int path_open_named(const char *path, int flags, char **ret_name);
+
 /* Links resolved as far as PATH exists, the rest as it is: where it is, or where
  * it would be made. PATH is absolute and normalized. */
 int path_resolve(const char *path, char **ret_path);
