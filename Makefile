@@ -111,9 +111,9 @@ $(foreach f,musl asan pic,$(eval $(call flavour,$(f))))
 $(eval $(call flavour,glibc,-pie))
 $(eval $(call flavour,fuzz,-fsanitize=fuzzer))
 
-# libseccomp compiles the filters here, not in every run.
+# The filters are made here, not in every run, and compared with those of libseccomp.
 FILTERS := build/gen/confine/filters.h
-build/gen/seccomp-gen: tools/seccomp-gen.c Makefile
+build/gen/seccomp-gen: tools/seccomp-gen.c $(wildcard tools/seccomp-*.h) tests/unit/confine/bpf.h Makefile
 	@mkdir -p $(@D)/confine
 	$(call q,CC) $(glibc_cc) -o $@ $< -pie -lseccomp
 

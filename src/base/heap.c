@@ -27,7 +27,7 @@
 enum {
 	PAGE = 4096,
 	PIECE = 256 * 1024,        /* what is asked for at a time */
-	PRESENT = 64 * 1024,       /* of the first one: what a run needs as a rule, */
+	PRESENT = 32 * 1024,       /* of the first one: what a run needs as a rule, */
 	PRESENT_SMALL = 12 * 1024, /* and who only asks somebody else */
 	SMALL_MAX = 1024,          /* classes in steps of 16 up to here, */
 	CLASS_MAX = 65536,         /* doubling up to here; the rest has mappings of its own */

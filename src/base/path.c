@@ -99,6 +99,11 @@ int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode)
 	return open_any(dirfd, relative, flags, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
 }
 
+int path_open_plain(const char *absolute, int flags)
+{
+	return open_any(AT_FDCWD, absolute, flags, 0, RESOLVE_NO_SYMLINKS);
+}
+
 int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode)
 {
 	return open_how(dirfd, relative, flags, mode, RESOLVE_IN_ROOT);
@@ -259,21 +264,35 @@ static bool is_plain(const char *path)
 	return true;
 }
 
-/* What PATH leads to. Without links that is PATH, and /proc need not be asked. */
-static int name_of(const char *path, char **ret)
+/* Without links PATH is the name, and /proc need not be asked. */
+int path_open_named(const char *path, int flags, char **ret_name)
 {
 	_cleanup_(fd_closep) int fd = -ELOOP;
+	char *name = NULL;
+	int r;
 
 	if (is_plain(path))
-		fd = open_how(AT_FDCWD, path, O_PATH, 0, RESOLVE_NO_SYMLINKS);
+		fd = open_how(AT_FDCWD, path, flags, 0, RESOLVE_NO_SYMLINKS);
 	if (fd >= 0) {
-		*ret = strdup(path);
-		return *ret ? 0 : -ENOMEM;
-	}
-	if (fd != -ELOOP)
+		name = strdup(path);
+		r = name ? 0 : -ENOMEM;
+	} else if (fd == -ELOOP) {
+		fd = fd_open(path, flags);
+		r = fd < 0 ? -errno : path_of_fd(fd, &name);
+	} else {
 		return fd;
-	fd = fd_open(path, O_PATH);
-	return fd < 0 ? -errno : path_of_fd(fd, ret);
+	}
+	if (r < 0)
+		return r;
+	*ret_name = name;
+	return take_fd(fd);
+}
+
+static int name_of(const char *path, char **ret)
+{
+	_cleanup_(fd_closep) int fd = path_open_named(path, O_PATH, ret);
+
+	return fd < 0 ? fd : 0;
 }
 
 int path_resolve(const char *path, char **ret_path)

@@ -30,6 +30,8 @@ int path_open_beneath(int dirfd, const char *relative, int flags, mode_t mode);
 /* The same, and every symlink is refused (-ELOOP); O_PATH | O_NOFOLLOW opens
  * one that is the last component itself. */
 int path_open_nolink(int dirfd, const char *relative, int flags, mode_t mode);
+/* The same from the root: ABSOLUTE is normalized. */
+int path_open_plain(const char *absolute, int flags);
 /* Resolve RELATIVE as if DIRFD were the root ("/" and ".." stay in it).
  * -ENAMETOOLONG from PATH_MAX on. */
 int path_open_in_root(int dirfd, const char *relative, int flags, mode_t mode);
@@ -45,6 +47,9 @@ int path_mkdir_beneath(int dirfd, const char *relative, mode_t mode);
 /* The absolute, symlink-free name of an open directory or file. -ENOENT: it
  * has none any more; -EINVAL: it never had one; -ENAMETOOLONG past PATH_MAX. */
 int path_of_fd(int fd, char **ret_path);
+
+/* Open PATH, wherever its links lead, and tell what it is called without any. */
+int path_open_named(const char *path, int flags, char **ret_name);
 
 /* Links resolved as far as PATH exists, the rest as it is: where it is, or where
  * it would be made. PATH is absolute and normalized. */

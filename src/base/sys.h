@@ -80,6 +80,11 @@ static inline int sys_move_mount(int from, int to)
 	return sys_result(syscall(SYS_move_mount, from, "", to, "",
 				  MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH));
 }
+/* Onto NAME in the folder DIRFD; were it a link, that would not be followed. */
+static inline int sys_move_mount_to(int from, int dirfd, const char *name)
+{
+	return sys_result(syscall(SYS_move_mount, from, "", dirfd, name, MOVE_MOUNT_F_EMPTY_PATH));
+}
 static inline int sys_mount_setattr(int fd, unsigned flags, const struct mount_attr *attr)
 {
 	return sys_result(

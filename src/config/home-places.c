@@ -52,41 +52,38 @@ static const char *const run_later[] = {
 static const char *const not_projects[] = {".config", ".local", ".cargo"};
 /* clang-format on */
 
-/* Does REST begin with all components of ENTRY? */
-static bool begins_with(const char *rest, const char *entry)
-{
-	size_t len = strlen(entry);
-
-	return strncmp(rest, entry, len) == 0 && (rest[len] == '\0' || rest[len] == '/');
-}
-
 static bool is_below_any_folder(const char *path, const char *entry)
 {
 	for (const char *slash = path; slash; slash = strchr(slash + 1, '/'))
-		if (begins_with(slash + 1, entry))
+		if (path_covers(entry, slash + 1))
 			return true;
 	return false;
 }
 
-/* Is ENTRY of HOME at PATH, above or below it? */
-static bool touches(const char *path, const char *home, const char *entry)
+/* PATH as it is called in HOME; NULL: it is elsewhere. */
+static const char *name_in(const char *home, const char *path)
 {
-	const char *rest;
-
 	if (!home || !path_covers(home, path))
-		return false;
-	rest = path + strlen(home);
-	rest += *rest == '/';
-	return begins_with(rest, entry) || begins_with(entry, rest);
+		return NULL;
+	path += strlen(home);
+	return path + (*path == '/');
+}
+
+/* Is ENTRY at NAME, above or below it? */
+static bool touches(const char *name, const char *entry)
+{
+	return name && (path_covers(entry, name) || path_covers(name, entry));
 }
 
 static bool is_listed(const char *path, const struct user *user, const char *const *list,
 		      size_t len, bool anywhere)
 {
+	const char *name = name_in(user->home, path), *pw_name = name_in(user->pw_home, path);
+
 	for (size_t i = 0; i < len; i++) {
 		if (anywhere && list[i][0] == '.' && is_below_any_folder(path, list[i]))
 			return true;
-		if (touches(path, user->home, list[i]) || touches(path, user->pw_home, list[i]))
+		if (touches(name, list[i]) || touches(pw_name, list[i]))
 			return true;
 	}
 	return false;

@@ -190,9 +190,9 @@ void user_release(struct user *user)
 /* The symlink-free name of directory PATH. */
 static int real_dir(const char *path, char **ret)
 {
-	_cleanup_(fd_closep) int fd = fd_open(path, O_PATH | O_DIRECTORY);
+	_cleanup_(fd_closep) int fd = path_open_named(path, O_PATH | O_DIRECTORY, ret);
 
-	return fd < 0 ? -errno : path_of_fd(fd, ret);
+	return fd < 0 ? fd : 0;
 }
 
 /* Does DIR, which is symlink-free, hold PATH or what PATH leads to? Negative: that

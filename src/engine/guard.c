@@ -426,12 +426,7 @@ static void lay_wires(struct guard *g)
 
 static int open_dir(struct guard_dir *dir, struct err *err)
 {
-	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
-
-	if (root < 0)
-		return err_sys(err, -errno, "open /");
-	dir->fd = path_open_nolink(root, dir->path[1] ? dir->path + 1 : ".", O_PATH | O_DIRECTORY,
-				   0);
+	dir->fd = path_open_plain(dir->path, O_PATH | O_DIRECTORY);
 	return dir->fd < 0 ? err_sys(err, dir->fd, "open %s", dir->path) : 0;
 }
 

@@ -118,18 +118,14 @@ int mount_source(struct builder *b, const struct op *op, struct err *err)
 
 int mount_attach(struct builder *b, int mount, const struct op *op, struct err *err)
 {
-	_cleanup_(fd_closep) int target = -1;
+	_cleanup_(spot_release) struct spot spot = SPOT_OF(-1);
 	int r;
 
-	target = target_open(b, op->dst, op->flags & OP_FILE ? TARGET_FILE : TARGET_DIR, 0755);
-	if (target < 0)
-		return err_sys(err, target, "mount point %s", op->dst);
-	r = sys_move_mount(mount, target);
+	r = target_find(b, op->dst, op->flags & OP_FILE ? TARGET_FILE : TARGET_DIR, 0755, &spot);
 	if (r < 0)
-		return err_sys(err, r, "mount on %s", op->dst);
-	if (!(op->flags & OP_FILE))
-		target_forget(b);
-	return 0;
+		return err_sys(err, r, "mount point %s", op->dst);
+	r = spot_mount(spot, mount);
+	return r < 0 ? err_sys(err, r, "mount on %s", op->dst) : 0;
 }
 
 static int apply_bind(struct builder *b, const struct op *op, struct err *err)
@@ -226,17 +222,13 @@ static int apply_tmpfs(struct builder *b, const struct op *op, struct err *err)
 /* The folder with what is mounted elsewhere: nothing at all, in two shapes. */
 static int apply_aux(struct builder *b, const struct op *op, struct err *err)
 {
-	int fd;
-
 	b->aux = target_open(b, op->dst, TARGET_DIR, 0700);
 	if (b->aux < 0)
 		return err_sys(err, b->aux, "make %s", op->dst);
 	if (mkdirat(b->aux, AUX_DIR, 0) < 0)
 		return err_sys(err, -errno, "make an empty folder");
-	fd = openat(b->aux, AUX_FILE, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
+	if (mknodat(b->aux, AUX_FILE, S_IFREG, 0) < 0)
 		return err_sys(err, -errno, "make an empty file");
-	fd_close(fd);
 	return 0;
 }
 
@@ -247,17 +239,16 @@ static int apply_symlink(struct builder *b, const struct op *op, struct err *err
 	return r < 0 ? err_sys(err, r, "make the link %s", op->dst) : 0;
 }
 
-/* Mount what is at DST (or AT) onto DST again, with further attributes. */
-static int rebind(int at, int target, unsigned long long attrs, unsigned recursive)
+/* Mount what is at AT onto TARGET, often the same again, with further attributes. */
+static int rebind(struct spot at, struct spot target, unsigned long long attrs, unsigned recursive)
 {
-	_cleanup_(fd_closep) int mount = sys_open_tree(at, "",
-						       OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
+	_cleanup_(fd_closep) int mount = spot_clone(at, recursive);
 	int r;
 
 	if (mount < 0)
 		return mount;
 	r = attrs ? mount_set_attrs(mount, attrs, -1, recursive) : 0;
-	return r < 0 ? r : sys_move_mount(mount, target);
+	return r < 0 ? r : spot_mount(target, mount);
 }
 
 /* On the host's own files nothing is made: another one is mounted over what is there. */
@@ -274,7 +265,7 @@ static int cover_with(struct builder *b, const struct op *op)
 		return -errno;
 	r = fd_write_all(file, op->src, strlen(op->src));
 	if (r == 0)
-		r = rebind(file, target,
+		r = rebind(SPOT_OF(file), SPOT_OF(target),
 			   MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
 				   MOUNT_ATTR_NOEXEC,
 			   0);
@@ -297,15 +288,14 @@ static int apply_note(struct builder *b, const struct op *op, struct err *err)
 
 static int apply_private(struct builder *b, const struct op *op, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_DIR, op->mode);
-	int r;
+	_cleanup_(spot_release) struct spot spot = SPOT_OF(-1);
+	int r = target_find(b, op->dst, TARGET_DIR, op->mode, &spot);
 
-	if (fd < 0)
-		return err_sys(err, fd, "make %s", op->dst);
-	if (!target_is_ours(b, fd))
+	if (r < 0)
+		return err_sys(err, r, "make %s", op->dst);
+	if (spot.opened && !target_is_ours(b, spot.dir))
 		return err_set(err, ERR_SYSTEM, -EXDEV, "%s is the host's", op->dst);
-	r = rebind(fd, fd, 0, 0);
-	target_forget(b);
+	r = rebind(spot, spot, 0, 0);
 	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;
 }
 
@@ -318,7 +308,7 @@ static int apply_pin(struct builder *b, const struct op *op, struct err *err)
 		return 0;
 	if (fd < 0)
 		return err_sys(err, fd, "pin %s", op->dst);
-	r = rebind(fd, fd, 0, SYS_AT_RECURSIVE);
+	r = rebind(SPOT_OF(fd), SPOT_OF(fd), 0, SYS_AT_RECURSIVE);
 	return r < 0 ? err_sys(err, r, "pin %s", op->dst) : 0;
 }
 
@@ -336,7 +326,7 @@ static int apply_readonly(struct builder *b, const struct op *op, struct err *er
 		return 0;
 	if (fd < 0)
 		return err_sys(err, fd, "make %s read-only", op->dst);
-	r = rebind(fd, fd, op_attrs(op) | MOUNT_ATTR_RDONLY, SYS_AT_RECURSIVE);
+	r = rebind(SPOT_OF(fd), SPOT_OF(fd), op_attrs(op) | MOUNT_ATTR_RDONLY, SYS_AT_RECURSIVE);
 	return r < 0 ? err_sys(err, r, "make %s read-only", op->dst) : 0;
 }
 
@@ -363,7 +353,7 @@ static int apply_writable(struct builder *b, const struct op *op, struct err *er
 static int apply_hide(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
-	_cleanup_(fd_closep) int nothing = -1;
+	struct spot nothing = {.dir = b->aux};
 	struct stat st;
 	int r;
 
@@ -375,11 +365,9 @@ static int apply_hide(struct builder *b, const struct op *op, struct err *err)
 		return err_sys(err, fd, "hide %s", op->dst);
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, -errno, "hide %s", op->dst);
-	nothing = openat(b->aux, S_ISDIR(st.st_mode) ? AUX_DIR : AUX_FILE,
-			 O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	if (nothing < 0)
-		return err_sys(err, -errno, "hide %s", op->dst);
-	r = rebind(nothing, fd, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV, 0);
+	nothing.name = S_ISDIR(st.st_mode) ? AUX_DIR : AUX_FILE;
+	r = rebind(nothing, SPOT_OF(fd), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV,
+		   0);
 	return r < 0 ? err_sys(err, r, "hide %s", op->dst) : 0;
 }
 
@@ -461,10 +449,15 @@ static apply_fn *const appliers[OP_KIND_COUNT_] = {
 
 int builder_apply(struct builder *b, const struct op *op, struct err *err)
 {
+	int r;
+
 	if (!appliers[op->kind])
 		return err_set(err, ERR_SYSTEM, -EINVAL, "%s is no mount operation",
 			       op_name(op->kind));
-	return appliers[op->kind](b, op, err);
+	r = appliers[op->kind](b, op, err);
+	if (r == 0 && op->dst)
+		target_covered(b, op->dst);
+	return r;
 }
 
 int builder_pivot(struct builder *b, struct err *err)

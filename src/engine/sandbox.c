@@ -185,8 +185,9 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 	if (s->plan->engine == ENGINE_BWRAP)
 		return 0; /* the sandbox is further down: nothing can be bound again there */
 	guard_enter(&s->guard, s->warden);
-	hold_mounts(s);
-	r = userns_serve(s->plan, s->warden, s->channel, err);
+	r = userns_serve(s->plan, s->warden, s->channel, err); /* the child waits for it */
+	if (r == 0)
+		hold_mounts(s);
 	if (r == 0 && cgroup_is_passed(s->plan)) {
 		r = limiter_open(&s->limiter, &s->limits, err);
 		if (r == 0)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sys.h"
 #include "engine/mount.h"
 
 bool target_is_ours(const struct builder *b, int fd)
@@ -25,28 +26,28 @@ bool target_is_ours(const struct builder *b, int fd)
 	return false;
 }
 
-/* mkdir and open obey the umask, which is 0 during set-up. */
+/* Which obeys the umask, that is 0 during set-up. */
 static int make(int dir, const char *name, enum target kind, mode_t mode)
 {
-	if (kind == TARGET_DIR && mkdirat(dir, name, mode) < 0 && errno != EEXIST)
-		return -errno;
-	if (kind == TARGET_FILE) {
-		int fd = openat(dir, name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, mode);
+	int r = kind == TARGET_FILE ? mknodat(dir, name, S_IFREG | mode, 0)
+				    : mkdirat(dir, name, mode);
 
-		if (fd >= 0 || errno != EEXIST)
-			return fd >= 0 ? fd : -errno;
-	}
+	return r < 0 ? -errno : 0;
+}
+
+static int open_made(int dir, const char *name)
+{
 	return path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
 }
 
-/* Walk the first LEN bytes of PATH from the root, making what is missing where
- * the folder above is ours. */
-static int walk(const struct builder *b, const char *path, size_t len)
+/* Walk PATH up to END from the folder START, making what is missing where the
+ * folder above is ours. */
+static int walk(const struct builder *b, int start, const char *path, const char *end)
 {
 	char name[NAME_MAX + 1];
-	int dir = b->root;
+	int dir = start;
 
-	for (const char *end = path + len; path < end;) {
+	while (path < end) {
 		size_t n;
 		int next;
 
@@ -56,9 +57,12 @@ static int walk(const struct builder *b, const char *path, size_t len)
 			return -ENAMETOOLONG;
 		memcpy(name, path, n);
 		name[n] = '\0';
-		next = target_is_ours(b, dir) ? make(dir, name, TARGET_DIR, 0755)
-					      : path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
-		if (dir != b->root)
+		next = open_made(dir, name);
+		if (next == -ENOENT && target_is_ours(b, dir)) {
+			next = make(dir, name, TARGET_DIR, 0755);
+			next = next < 0 ? next : open_made(dir, name);
+		}
+		if (dir != start)
 			fd_close(dir);
 		if (next < 0)
 			return next;
@@ -76,17 +80,33 @@ void target_forget(struct builder *b)
 	b->parent_len = 0;
 }
 
+void target_covered(struct builder *b, const char *path)
+{
+	if (b->parent >= 0 && strlen(path) <= b->parent_len && path_covers(path, b->parent_path))
+		target_forget(b);
+}
+
+/* Is the remembered folder above the first LEN bytes of PATH? */
+static bool is_on_the_way(const struct builder *b, const char *path, size_t len)
+{
+	return b->parent >= 0 && b->parent_len < len && path[b->parent_len] == '/' &&
+	       strncmp(b->parent_path, path, b->parent_len) == 0;
+}
+
 /* The folder that holds PATH's last component. */
 static int enter_parent(struct builder *b, const char *path, size_t len)
 {
-	int fd;
+	int fd = b->root;
 
 	if (b->parent >= 0 && b->parent_len == len && strncmp(b->parent_path, path, len) == 0)
 		return 0;
-	target_forget(b);
-	fd = len == 0 ? b->root : walk(b, path, len);
+	if (is_on_the_way(b, path, len))
+		fd = walk(b, b->parent, path + b->parent_len, path + len);
+	else if (len > 0)
+		fd = walk(b, b->root, path, path + len);
 	if (fd < 0)
 		return fd;
+	target_forget(b);
 	b->parent = fd;
 	b->parent_path = path;
 	b->parent_len = len;
@@ -94,20 +114,59 @@ static int enter_parent(struct builder *b, const char *path, size_t len)
 	return 0;
 }
 
-int target_open(struct builder *b, const char *path, enum target kind, mode_t mode)
+int target_find(struct builder *b, const char *path, enum target kind, mode_t mode,
+		struct spot *ret)
 {
 	const char *last = strrchr(path, '/');
-	int r;
+	int r = last ? enter_parent(b, path, (size_t)(last - path)) : -EINVAL;
 
-	if (!last)
-		return -EINVAL;
-	if (kind == TARGET_EXISTING)
-		return path_open_nolink(b->root, path + 1, O_PATH | O_NOFOLLOW, 0);
-	r = enter_parent(b, path, (size_t)(last - path));
 	if (r < 0)
 		return r;
-	return b->parent_ours ? make(b->parent, last + 1, kind, mode)
-			      : path_open_nolink(b->parent, last + 1, O_PATH | O_NOFOLLOW, 0);
+	r = b->parent_ours ? make(b->parent, last + 1, kind, mode) : -EEXIST;
+	if (r == 0) {
+		*ret = (struct spot){b->parent, last + 1, false};
+		return 0;
+	}
+	if (r == -EEXIST)
+		r = open_made(b->parent, last + 1);
+	if (r < 0)
+		return r;
+	*ret = (struct spot){r, "", true};
+	return 0;
+}
+
+void spot_release(struct spot *spot)
+{
+	if (spot->opened)
+		fd_close(spot->dir);
+}
+
+int spot_clone(struct spot spot, unsigned recursive)
+{
+	return sys_open_tree(spot.dir, spot.name,
+			     OPEN_TREE_CLONE | AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | recursive);
+}
+
+int spot_mount(struct spot spot, int mount)
+{
+	return spot.name[0] ? sys_move_mount_to(mount, spot.dir, spot.name)
+			    : sys_move_mount(mount, spot.dir);
+}
+
+int target_open(struct builder *b, const char *path, enum target kind, mode_t mode)
+{
+	_cleanup_(spot_release) struct spot spot = SPOT_OF(-1);
+	int r;
+
+	if (kind == TARGET_EXISTING)
+		return path_open_nolink(b->root, path + 1, O_PATH | O_NOFOLLOW, 0);
+	r = target_find(b, path, kind, mode, &spot);
+	if (r < 0)
+		return r;
+	if (spot.name[0])
+		return open_made(spot.dir, spot.name);
+	spot.opened = false;
+	return spot.dir;
 }
 
 int target_write(struct builder *b, const char *path, const char *text)

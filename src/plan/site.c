@@ -267,21 +267,20 @@ static bool has_secrets(int home, const struct toolchain *toolchain)
 static int add_toolchains(struct site *site, struct err *err)
 {
 	_cleanup_(fd_closep) int home = -1;
-	int r;
 
 	if (!site->home)
 		return 0;
-	home = fd_open(site->home, O_PATH | O_DIRECTORY);
-	if (home < 0 && (is_absent(-errno) || errno == EACCES)) {
+	home = path_open_named(site->home, O_PATH | O_DIRECTORY, &site->home_real);
+	if (is_absent(home) || home == -EACCES) {
 		site->home_real = strdup(site->home);
 		return site->home_real ? 0 : err_oom(err);
 	}
-	r = home < 0 ? -errno : path_of_fd(home, &site->home_real);
-	if (r < 0)
-		return err_sys(err, r, "look up %s", site->home);
+	if (home < 0)
+		return err_sys(err, home, "look up %s", site->home);
 	for (const struct toolchain *t = toolchains; t->path; t++) {
 		_cleanup_(freep) char *path = NULL;
 		struct stat st;
+		int r;
 
 		if (fstatat(home, t->path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
 			continue;

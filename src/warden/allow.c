@@ -55,20 +55,15 @@ static int check_identity(int fd, const struct op *op, struct err *err)
 
 int allow_apply(const struct landlock *landlock, const struct op *op, struct err *err)
 {
-	_cleanup_(fd_closep) int root = fd_open("/", O_PATH | O_DIRECTORY);
-	_cleanup_(fd_closep) int fd = -1;
+	_cleanup_(fd_closep) int fd = path_open_plain(op->dst, O_PATH | O_NOFOLLOW);
 	int r;
 
-	if (root < 0)
-		return err_sys(err, -errno, "open /");
-	if (op->dst[1])
-		fd = path_open_nolink(root, op->dst + 1, O_PATH | O_NOFOLLOW, 0);
-	if (op->dst[1] && fd < 0)
+	if (fd < 0)
 		return err_sys(err, fd, "allow %s", op->dst);
 	r = check_identity(fd, op, err);
 	if (r < 0)
 		return r;
-	return landlock_allow(landlock, op->dst[1] ? fd : root,
+	return landlock_allow(landlock, fd,
 			      (op->flags & OP_RDONLY ? 0 : ALLOW_WRITE) |
 				      (op->flags & OP_DEVICES ? ALLOW_DEVICES : 0) |
 				      (op->flags & OP_FILE ? ALLOW_FILE : 0) |

@@ -79,7 +79,7 @@ static int set_scene(const struct launch *c, int *channel, struct err *err)
 
 /* Nobody but the supervisor may hold the listener. Where none is to be had the boundary is
  * the same, and nobody looks; but for a broker, who has to be told. */
-static int enter_observed(const struct op *observed, uint32_t id, int channel, struct err *err)
+int launch_observe(const struct op *observed, uint32_t id, int channel, struct err *err)
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
 	unsigned variant = step_seccomp(observed);
@@ -108,8 +108,8 @@ static int report_start(const struct warden_job *job, const struct launch *c, in
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = c->id};
 	int r;
 
-	if (job->observed)
-		return enter_observed(job->observed, c->id, channel, err);
+	if (job->observed && !c->is_observed)
+		return launch_observe(job->observed, c->id, channel, err);
 	if (!c->is_errand)
 		return 0;
 	r = warden_send_report(channel, &starting);
@@ -150,7 +150,7 @@ int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *
 		r = start_session(-1, err);
 	if (r == 0)
 		r = unblock_signals(err);
-	return r < 0 ? r : enter_observed(job->observed, id, job->channel, err);
+	return r < 0 ? r : launch_observe(job->observed, id, job->channel, err);
 }
 
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command, struct err *err)

@@ -6,8 +6,8 @@
  * and then EXITED, or FAILED at any point before the command's program runs; the
  * supervisor reads that when the warden has ended. With a terminal it reads at
  * once: TERMINAL comes first, and STOPPED whenever the command was stopped. It
- * sends orders at any time. An observed command's own process says LISTENER, just before
- * its program, in place of STARTING: its calls wait for answers. A staged run reports MOUNTED before all else, and is answered
+ * sends orders at any time. Where the command is observed LISTENER stands in place of
+ * STARTING: its calls wait for answers. A staged run reports MOUNTED before all else, and is answered
  * by one byte. A sandbox whose network is brokered sends SOCKETS as part of its set-up, answered
  * by one byte as well (sockets.h), and again for every order MORE_SOCKETS. When its end is
  * closed, the warden ends the run.

@@ -159,6 +159,14 @@ static int prepare(struct warden *w, struct err *err)
 	return r < 0 ? r : enclose(w, err);
 }
 
+/* May the warden be under the command's filter, whose listener may be gone before it? Where its
+ * end is everybody's and nothing is to be cleaned up it makes no call that anybody is told of,
+ * and a second filter is a large part of a start. */
+static bool shares_filter(const struct warden_job *job)
+{
+	return job->observed && job->owns_pidns && !job->scratch;
+}
+
 _Noreturn static void watch(struct warden *w, int children)
 {
 	struct pollfd fds[2] = {{.fd = children, .events = POLLIN},
@@ -206,10 +214,13 @@ _Noreturn void warden_run(const struct warden_job *job)
 		errands_serve(&w, children);
 	if (!job->observed && warden_send_report(job->channel, &starting) < 0)
 		_exit(1);
+	if (shares_filter(job) && launch_observe(job->observed, 0, job->channel, &err) < 0)
+		fail(job, &err);
 	w.command = launch_command(job,
 				   &(struct launch){.argv = job->argv,
 						    .env = job->env,
 						    .is_tool = job->tool,
+						    .is_observed = shares_filter(job),
 						    .terminal = job->terminal},
 				   &err);
 	if (w.command < 0)
@@ -217,7 +228,8 @@ _Noreturn void warden_run(const struct warden_job *job)
 	/* The command's input and output are its own: a reader must see their end
 	 * when the command closes them. */
 	sys_close_range(0, 2, 0);
-	if (job->observed && confine_seccomp(step_seccomp(job->observed), &err) < 0)
+	if (job->observed && !shares_filter(job) &&
+	    confine_seccomp(step_seccomp(job->observed), &err) < 0)
 		warden_end(&w, -1);
 	watch(&w, children);
 }

@@ -20,8 +20,9 @@ struct warden_job {
 	bool stands;     /* no command: errands, until the supervisor is gone (errands.h) */
 	bool owns_pidns; /* its end is everybody's end */
 	const struct landlock *landlock; /* entered by the command, never by the warden; NULL */
-	const struct op *observed; /* a seccomp filter: entered by the command with a listener, and
-				    * by the warden without, once that has begun; NULL: none */
+	const struct op *observed; /* a seccomp filter with a listener, of both the warden and the
+				    * command, or of the command alone, and then the warden
+				    * enters one without once that has begun; NULL: none */
 	const char *scratch;       /* a folder that is to go with the supervisor; NULL */
 	int channel;               /* to the supervisor; see protocol.h */
 	int terminal;              /* becomes the controlling one of the command's session; or -1 */

@@ -25,7 +25,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
 CALLS = ('clone3 mount open_tree move_mount mount_setattr fsopen fsconfig fsmount pivot_root umount2 prctl capset '
-         'setresuid setresgid setgroups openat2 openat open mkdirat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
+         'setresuid setresgid setgroups openat2 openat open mkdirat mknodat symlinkat sethostname ioctl keyctl setrlimit prlimit64 '
          'write read socket socketpair sendmsg recvmsg sendto recvfrom signalfd4 chdir fchdir dup2 dup3 close_range fcntl '
          'setsid clone landlock_create_ruleset landlock_add_rule landlock_restrict_self getrandom getcwd stat lstat fstat newfstatat '
          'readlink readlinkat rt_sigaction rt_sigprocmask poll seccomp process_vm_readv').split()
@@ -56,7 +56,7 @@ SWEEP = os.environ.get('PALE_SWEEP')
 FULL = SWEEP == 'full' or SWEEP in SHAPES
 # EPERM is tried everywhere.
 ERRORS = {
-    'ENOSPC': 'mkdirat symlinkat open openat write fsconfig fsmount move_mount open_tree mount clone3 eventfd2 signalfd4 unshare',
+    'ENOSPC': 'mkdirat mknodat symlinkat open openat write fsconfig fsmount move_mount open_tree mount clone3 eventfd2 signalfd4 unshare',
     'EIO': 'read pread64 write open openat openat2 stat lstat fstat newfstatat readlink getdents64 close statfs getcwd',
     'EINTR': 'read write open openat openat2 poll wait4 recvmsg sendmsg recvfrom sendto close flock getrandom dup3 clone3',
     'ENOMEM': 'mmap brk clone clone3 fsopen fsmount fsconfig mkdirat move_mount open_tree poll mprotect',
