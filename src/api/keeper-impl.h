@@ -63,8 +63,8 @@ struct job {
 /* keeper-peer.c: where a process lives, as far as that tells what confines it. */
 enum { KEEPER_NAMESPACES = 3 };
 struct whereabouts {
-	uint64_t namespaces[KEEPER_NAMESPACES];
-	int filters; /* of seccomp */
+	uint64_t namespaces[KEEPER_NAMESPACES]; /* of pids: 0 where it is that of /proc */
+	int filters;                            /* of seccomp */
 	int no_new_privs;
 };
 int whereabouts_own(struct whereabouts *ret);
