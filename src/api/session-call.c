@@ -367,6 +367,9 @@ static void on_message(void *data, short revents)
 	int r = session_receive(c->sock, &buffer, &m, MSG_DONTWAIT);
 
 	(void)revents;
+	/* Who is refused before the request was read hears of the reset first, then why. */
+	if (r == -EPIPE)
+		r = session_receive(c->sock, &buffer, &m, MSG_DONTWAIT);
 	if (r == -EAGAIN || r == -EINTR)
 		return;
 	if (r < 0) {

@@ -247,6 +247,8 @@ def case_confined_elsewhere(p):
             if p.run(*wrap, 'true').code == 0:
                 got = p.run(*wrap, '/usr/bin/python3', box.top / 'ask.py', *args).out.decode().split()
                 ok(refused(got), p, f'{name}: refused', got)
+                said = [p.run(*wrap, p.pale_path, 'exec', '-s', 's', '--', 'true', cwd=box.ws, env=box.env).err for _ in range(8)]
+                ok(all(b'not for who is confined' in err for err in said), p, f'{name}: and pale exec says why', said)
         got = p.run('/usr/bin/python3', box.top / 'ask.py', *args).out.decode().split()
         ok(got == [str(FACTS), str(STARTED)] and wait_for(lambda: (box.ws / 'made').exists()), p, 'who is not is served', got)
         r = box.sh('echo fine')
