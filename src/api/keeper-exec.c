@@ -286,6 +286,13 @@ static void set_pty(const struct wish *w, struct pty *pty, struct errand *errand
 	errand->pty = pty;
 }
 
+static void remember_begin(void *data)
+{
+	struct job *job = data;
+
+	run_history_begin(&job->run);
+}
+
 static int start(struct job *job, struct wish *w, struct errand *errand, struct err *err)
 {
 	struct keeper *k = job->keeper;
@@ -313,10 +320,14 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 				  .timeout_ms = errand->timeout_ms,
 				  .cpu_ms = errand->cpu_ms,
 				  .memory = errand->memory,
-				  .pids = errand->pids};
+				  .pids = errand->pids,
+				  .begins = remember_begin,
+				  .data = job};
 	set_pty(w, &pty, errand);
-	run_history_begin(&job->run);
-	return standing_start(k->standing, errand, err);
+	r = standing_start(k->standing, errand, err);
+	if (r < 0 && !job->run.history.plan)
+		remember_begin(job); /* refusals are remembered as well */
+	return r;
 }
 
 static int try(struct client *client, struct wish *w, struct job *job, bool *ret_again,

@@ -116,21 +116,31 @@ static bool is_fit(const struct reserve *r)
 	return manner_read(r->pid, &now) && memcmp(&now, &r->manner, sizeof(now)) == 0;
 }
 
+/* With a terminal or limits there is more to it. */
+static bool is_for_spare(const struct errand *errand)
+{
+	return !errand->pty && !errand->is_tool && !errand_is_held(errand);
+}
+
 struct given reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
 			  size_t n_parts, const int *fds, size_t n_fds)
 {
 	struct given given = {.listener = -1};
 	struct outbox none = {0};
+	bool wanted = r->pid && is_for_spare(errand);
+	bool sent = wanted && is_fit(r) &&
+		    outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0;
 
-	/* With a terminal or limits there is more to it. */
-	if (!r->pid || errand->pty || errand->is_tool || errand_is_held(errand))
-		return given;
-	if (is_fit(r) && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0) {
+	if (errand->begins)
+		errand->begins(errand->data);
+	if (sent) {
+		(void)send(r->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 		given = (struct given){.id = r->id, .listener = r->listener, .pid = r->pid};
 		r->listener = -1;
 	}
 	outbox_release(&none);
-	dismiss(r);
+	if (wanted)
+		dismiss(r);
 	return given;
 }
 

@@ -51,7 +51,7 @@ void reserve_fill(struct reserve *r, reserve_send *send, void *data);
  * pid. */
 bool reserve_take(struct reserve *r, const struct warden_report *report, int fd, pid_t sender,
 		  pid_t warden);
-/* Pass ERRAND to the one that is ready. */
+/* ERRAND begins: pass it to the one that is ready, which prepares itself meanwhile. */
 struct given {
 	uint32_t id;  /* what the warden calls it from now on; 0: there is none */
 	int listener; /* the caller's; -1: none */

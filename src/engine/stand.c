@@ -24,7 +24,6 @@
 #include "engine/reserve.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
-#include "engine/streams.h"
 #include "result/result.h"
 #include "warden/errand.h"
 #include "warden/protocol.h"

@@ -35,6 +35,9 @@ struct errand {
 	bool is_tool;          /* argv is for plan->tool */
 	uint32_t umask;
 	uint64_t timeout_ms, cpu_ms, memory, pids; /* its own; UINT64_MAX: none */
+	/* Nothing refuses it any more, and its program cannot have begun: NULL ok. */
+	void (*begins)(void *data);
+	void *data;
 };
 
 enum {
