@@ -286,18 +286,23 @@ static void set_pty(const struct wish *w, struct pty *pty, struct errand *errand
 	errand->pty = pty;
 }
 
-static void remember_begin(void *data)
+/* What can be looked at while somebody inside prepares for it. */
+static int begin(void *data, struct err *err)
 {
 	struct job *job = data;
+	int r = check_policy(job->keeper, err);
 
-	run_history_begin(&job->run);
+	job->is_checked = true;
+	if (r == 0)
+		run_history_begin(&job->run);
+	return r;
 }
 
 static int start(struct job *job, struct wish *w, struct errand *errand, struct err *err)
 {
 	struct keeper *k = job->keeper;
 	struct pty pty;
-	int r = take_argv(job, w, err);
+	int stale, r = take_argv(job, w, err);
 
 	if (r == 0)
 		r = choose_cwd(job, w, err);
@@ -321,30 +326,32 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 				  .cpu_ms = errand->cpu_ms,
 				  .memory = errand->memory,
 				  .pids = errand->pids,
-				  .begins = remember_begin,
+				  .begins = begin,
 				  .data = job};
 	set_pty(w, &pty, errand);
 	r = standing_start(k->standing, errand, err);
-	if (r < 0 && !job->run.history.plan)
-		remember_begin(job); /* refusals are remembered as well */
-	return r;
+	if (r == 0 || job->is_checked)
+		return r;
+	stale = begin(job, err); /* refusals are remembered as well */
+	return stale < 0 ? stale : r;
 }
 
 static int try(struct client *client, struct wish *w, struct job *job, bool *ret_again,
 	       struct err *err)
 {
 	struct errand errand;
-	int r = check_policy(client->keeper, err);
+	int stale = 0, r = check_fds(w, err);
 
 	if (r == 0)
-		r = check_fds(w, err);
-	if (r == 0)
 		r = set_limits(job, w, &errand, err);
-	if (r < 0)
-		return r;
-	*ret_again = job->plan.max_output != UINT64_MAX &&
+	*ret_again = r == 0 && job->plan.max_output != UINT64_MAX &&
 		     !(w->flags & (SESSION_PIPED | SESSION_BACKGROUND));
-	return *ret_again ? 0 : start(job, w, &errand, err);
+	if (r == 0 && !*ret_again)
+		r = start(job, w, &errand, err);
+	/* That the policy has changed goes before any other reason. */
+	if (!job->is_checked)
+		stale = check_policy(client->keeper, err);
+	return stale < 0 ? stale : r;
 }
 
 /* Variables may be secrets: they stay no longer than it takes to pass them on. */

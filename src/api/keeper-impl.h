@@ -46,7 +46,7 @@ struct job {
 	struct client *client; /* that waits for it in the foreground; NULL: gone, or none */
 	uint32_t id;
 	uint32_t flags; /* of the request */
-	bool is_started, is_ended;
+	bool is_checked, is_started, is_ended;
 	struct run run; /* the session's, but for what is its own */
 	struct plan plan;
 	struct strv argv;

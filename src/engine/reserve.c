@@ -122,25 +122,28 @@ static bool is_for_spare(const struct errand *errand)
 	return !errand->pty && !errand->is_tool && !errand_is_held(errand);
 }
 
-struct given reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-			  size_t n_parts, const int *fds, size_t n_fds)
+void reserve_offer(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+		   size_t n_parts, const int *fds, size_t n_fds)
+{
+	struct outbox none = {0};
+
+	r->asked = r->pid && is_for_spare(errand);
+	r->has_it = r->asked && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0;
+	outbox_release(&none);
+}
+
+struct given reserve_give(struct reserve *r, bool may_begin)
 {
 	struct given given = {.listener = -1};
-	struct outbox none = {0};
-	bool wanted = r->pid && is_for_spare(errand);
-	bool sent = wanted && is_fit(r) &&
-		    outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0;
 
-	if (errand->begins)
-		errand->begins(errand->data);
-	if (sent) {
-		(void)send(r->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (r->has_it && may_begin && is_fit(r) &&
+	    send(r->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1) {
 		given = (struct given){.id = r->id, .listener = r->listener, .pid = r->pid};
 		r->listener = -1;
 	}
-	outbox_release(&none);
-	if (wanted)
+	if (r->asked)
 		dismiss(r);
+	r->asked = r->has_it = false;
 	return given;
 }
 

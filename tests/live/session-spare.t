@@ -186,6 +186,26 @@ def case_files(p):
         ok(r.booted and r.code != 0 and b'one' not in r.out, p, 'the next command cannot open it', r)
 
 
+def case_refused(p):
+    """It prepares itself while it is looked whether the command may begin; one that may not never does."""
+    with Waiting(p, 'refused') as box:
+        box.begin(p)
+        box.sh('true')
+        spare = box.settled()
+        r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
+        ok(spare and r.code == 0 and (box.ws / 'made').exists(), p, 'one that may', r)
+        for name, what in (('pale.toml', b'has changed since'), ('.git', b'was made since')):
+            (box.ws / 'made').unlink(missing_ok=True)
+            spare = box.settled()
+            (p.mkdir if name == '.git' else lambda path: p.write(path, ''))(box.ws / name)
+            r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
+            ok(spare and r.code != 0 and what in r.err, p, f'{name}: refused', r)
+            ok(wait_for(lambda: spare not in children(box.warden), 2) and not (box.ws / 'made').exists(), p, f'{name}: and who waited has gone without it')
+            (box.ws / name).rmdir() if name == '.git' else (box.ws / name).unlink()
+            r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
+            ok(r.code == 0 and (box.ws / 'made').exists(), p, f'{name}: without it the next one does', r)
+
+
 def case_written_down_first(p):
     """It has its command, but executes nothing before the history knows of it."""
     with Waiting(p, 'written') as box:
@@ -213,4 +233,4 @@ def case_written_down_first(p):
                 made.unlink()
 
 
-main(case_becomes, case_goes, case_limit_of_processes, case_signals, case_taken_from, case_manners, case_limits, case_files, case_written_down_first)
+main(case_becomes, case_goes, case_limit_of_processes, case_signals, case_taken_from, case_manners, case_limits, case_files, case_refused, case_written_down_first)
