@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/file-tool.h"
@@ -82,34 +81,6 @@ static int check_policy(const struct keeper *k, struct err *err)
 	return err_hint(err, -ESTALE,
 			"a session keeps its policy: pale session stop %s, and start it anew",
 			name);
-}
-
-/* A folder would lead out of the sandbox, a terminal into the caller's. */
-static int check_fd(int number, int fd, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, -errno, "descriptor %d", number);
-	if (S_ISDIR(st.st_mode)) {
-		err_set(err, ERR_USAGE, -EISDIR,
-			"descriptor %d is a folder: it would lead out of the sandbox", number);
-		return err_hint(err, -EISDIR, "redirect it from or to a file, a pipe or /dev/null");
-	}
-	if (S_ISCHR(st.st_mode) && isatty(fd))
-		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
-	return 0;
-}
-
-static int check_fds(const struct wish *w, struct err *err)
-{
-	int r = 0;
-
-	for (int i = 0; i < 3 && r == 0 && !(w->flags & SESSION_BACKGROUND); i++)
-		r = check_fd(i, w->fds[i], err);
-	if (r == 0 && w->notes >= 0)
-		r = check_fd(3, w->notes, err);
-	return r;
 }
 
 /* One call may ask for less than the session allows, and never for more. */
@@ -340,10 +311,8 @@ static int try(struct client *client, struct wish *w, struct job *job, bool *ret
 	       struct err *err)
 {
 	struct errand errand;
-	int stale = 0, r = check_fds(w, err);
+	int stale = 0, r = set_limits(job, w, &errand, err);
 
-	if (r == 0)
-		r = set_limits(job, w, &errand, err);
 	*ret_again = r == 0 && job->plan.max_output != UINT64_MAX &&
 		     !(w->flags & (SESSION_PIPED | SESSION_BACKGROUND));
 	if (r == 0 && !*ret_again)

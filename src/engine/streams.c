@@ -55,10 +55,11 @@ int streams_check(int number, int fd, struct err *err)
 
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, -errno, "descriptor %d", number);
-	if (S_ISDIR(st.st_mode))
-		return err_set(err, ERR_USAGE, -EISDIR,
-			       "descriptor %d is a folder: it would lead out of the sandbox",
-			       number);
+	if (S_ISDIR(st.st_mode)) {
+		err_set(err, ERR_USAGE, -EISDIR,
+			"descriptor %d is a folder: it would lead out of the sandbox", number);
+		return err_hint(err, -EISDIR, "redirect it from or to a file, a pipe or /dev/null");
+	}
 	if (S_ISCHR(st.st_mode) && tcgetattr(fd, &modes) == 0)
 		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
 	return 0;
