@@ -2,7 +2,6 @@
 #include "warden/spare.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -36,14 +35,11 @@ static int prepare(struct warden_job *job, struct landlock *own, uint32_t id, st
 
 static int await(int sock, struct parcel *p)
 {
-	struct pollfd fd = {.fd = sock, .events = POLLIN};
 	int r;
 
-	do {
-		while (poll(&fd, 1, -1) < 0 && errno == EINTR)
-			;
-		r = parcel_receive(sock, p);
-	} while (r == -EAGAIN);
+	do
+		r = parcel_receive(sock, p, 0);
+	while (r == -EAGAIN); /* a signal that does nothing */
 	return r == 0 && p->order.order.kind != WARDEN_ERRAND ? -EPIPE : r;
 }
 
