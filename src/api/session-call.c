@@ -462,7 +462,8 @@ static int call_at(int sock, const struct session_call *call, struct session_ans
 		if (r == 0)
 			r = turn(&c, err);
 		session_questions_end(&c.questions);
-		tell_dropped(ret, local_streams_free(c.streams));
+		if (c.streams)
+			tell_dropped(ret, local_streams_free(c.streams));
 		loop_release(&c.loop);
 		max_output = c.max_output;
 		if (r < 0 || !c.again || tries > 0)
