@@ -97,6 +97,7 @@ struct keeper {
 	struct loop_timer idle;
 	struct client *clients;
 	struct job *jobs;
+	int spool;                /* of the history; below 0: not open */
 	struct shell_state shell; /* as the last line for it left it */
 	size_t n_clients, n_living, n_finished;
 	uint32_t last_id;

@@ -49,6 +49,7 @@ struct job *job_new(struct keeper *k, struct err *err)
 	job->run.result = (struct result){0};
 	job->run.history = no_history;
 	job->run.history.state = k->run->history.state;
+	job->run.history.spool = &k->spool;
 	clock_gettime(CLOCK_REALTIME, &job->run.t0);
 	if (run_make_id(job->run.id, err) < 0) {
 		free(job);
