@@ -83,32 +83,6 @@ static int check_policy(const struct keeper *k, struct err *err)
 			name);
 }
 
-/* A folder and some sockets would lead out of the sandbox, a terminal into the caller's. */
-static int check_fd(const struct keeper *k, int number, int fd, struct err *err)
-{
-	const char *what = fd_way_out(fd, k->run->resolved.spec.network != NETWORK_UNRESTRICTED);
-
-	if (what) {
-		err_set(err, ERR_USAGE, -EPERM,
-			"descriptor %d is %s: it would lead out of the sandbox", number, what);
-		return err_hint(err, -EPERM, "redirect it from or to a file, a pipe or /dev/null");
-	}
-	if (isatty(fd))
-		return err_set(err, ERR_USAGE, -ENOTTY, "descriptor %d is a terminal", number);
-	return 0;
-}
-
-static int check_fds(const struct keeper *k, const struct wish *w, struct err *err)
-{
-	int r = 0;
-
-	for (int i = 0; i < 3 && r == 0 && !(w->flags & SESSION_BACKGROUND); i++)
-		r = check_fd(k, i, w->fds[i], err);
-	if (r == 0 && w->notes >= 0)
-		r = check_fd(k, 3, w->notes, err);
-	return r;
-}
-
 /* One call may ask for less than the session allows, and never for more. */
 static int lower(uint64_t asked, enum dim dim, const struct keeper *k, uint64_t *ret,
 		 struct err *err)
@@ -283,11 +257,23 @@ static void set_pty(const struct wish *w, struct pty *pty, struct errand *errand
 	errand->pty = pty;
 }
 
+/* What can be looked at while somebody inside prepares for it. */
+static int begin(void *data, struct err *err)
+{
+	struct job *job = data;
+	int r = check_policy(job->keeper, err);
+
+	job->is_checked = true;
+	if (r == 0)
+		run_history_begin(&job->run);
+	return r;
+}
+
 static int start(struct job *job, struct wish *w, struct errand *errand, struct err *err)
 {
 	struct keeper *k = job->keeper;
 	struct pty pty;
-	int r = take_argv(job, w, err);
+	int stale, r = take_argv(job, w, err);
 
 	if (r == 0)
 		r = choose_cwd(job, w, err);
@@ -310,27 +296,31 @@ static int start(struct job *job, struct wish *w, struct errand *errand, struct 
 				  .timeout_ms = errand->timeout_ms,
 				  .cpu_ms = errand->cpu_ms,
 				  .memory = errand->memory,
-				  .pids = errand->pids};
+				  .pids = errand->pids,
+				  .begins = begin,
+				  .data = job};
 	set_pty(w, &pty, errand);
-	run_history_begin(&job->run);
-	return standing_start(k->standing, errand, err);
+	r = standing_start(k->standing, errand, err);
+	if (r == 0 || job->is_checked)
+		return r;
+	stale = begin(job, err); /* refusals are remembered as well */
+	return stale < 0 ? stale : r;
 }
 
 static int try(struct client *client, struct wish *w, struct job *job, bool *ret_again,
 	       struct err *err)
 {
 	struct errand errand;
-	int r = check_policy(client->keeper, err);
+	int stale = 0, r = set_limits(job, w, &errand, err);
 
-	if (r == 0)
-		r = check_fds(client->keeper, w, err);
-	if (r == 0)
-		r = set_limits(job, w, &errand, err);
-	if (r < 0)
-		return r;
-	*ret_again = job->plan.max_output != UINT64_MAX &&
+	*ret_again = r == 0 && job->plan.max_output != UINT64_MAX &&
 		     !(w->flags & (SESSION_PIPED | SESSION_BACKGROUND));
-	return *ret_again ? 0 : start(job, w, &errand, err);
+	if (r == 0 && !*ret_again)
+		r = start(job, w, &errand, err);
+	/* That the policy has changed goes before any other reason. */
+	if (!job->is_checked)
+		stale = check_policy(client->keeper, err);
+	return stale < 0 ? stale : r;
 }
 
 /* Variables may be secrets: they stay no longer than it takes to pass them on. */

@@ -46,7 +46,7 @@ struct job {
 	struct client *client; /* that waits for it in the foreground; NULL: gone, or none */
 	uint32_t id;
 	uint32_t flags; /* of the request */
-	bool is_started, is_ended;
+	bool is_checked, is_started, is_ended;
 	struct run run; /* the session's, but for what is its own */
 	struct plan plan;
 	struct strv argv;
@@ -63,8 +63,8 @@ struct job {
 /* keeper-peer.c: where a process lives, as far as that tells what confines it. */
 enum { KEEPER_NAMESPACES = 3 };
 struct whereabouts {
-	uint64_t namespaces[KEEPER_NAMESPACES];
-	int filters; /* of seccomp */
+	uint64_t namespaces[KEEPER_NAMESPACES]; /* of pids: 0 where it is that of /proc */
+	int filters;                            /* of seccomp */
 	int no_new_privs;
 };
 int whereabouts_own(struct whereabouts *ret);
@@ -97,6 +97,7 @@ struct keeper {
 	struct loop_timer idle;
 	struct client *clients;
 	struct job *jobs;
+	int spool;                /* of the history; below 0: not open */
 	struct shell_state shell; /* as the last line for it left it */
 	size_t n_clients, n_living, n_finished;
 	uint32_t last_id;

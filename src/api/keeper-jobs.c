@@ -49,6 +49,7 @@ struct job *job_new(struct keeper *k, struct err *err)
 	job->run.result = (struct result){0};
 	job->run.history = no_history;
 	job->run.history.state = k->run->history.state;
+	job->run.history.spool = &k->spool;
 	clock_gettime(CLOCK_REALTIME, &job->run.t0);
 	if (run_make_id(job->run.id, err) < 0) {
 		free(job);
@@ -275,6 +276,7 @@ static void finish(struct job *job, const struct err *failed)
 			(void)job_output_fill(&job->output); /* all that a pipe holds */
 		if (r == 0)
 			keep_result(job, &body);
+		forget_history(&job->run.history);
 		tell_waiters(job);
 		drop_finished(k);
 		return;
@@ -308,7 +310,6 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 	run_explain_refused(&job->run);
 	job->status = failed ? run_error_status(failed) : result_status(&job->run.result);
 	run_history_end(&job->run, failed);
-	forget_history(&job->run.history);
 	k->n_living--;
 	finish(job, failed);
 	keeper_stir(k);

@@ -7,23 +7,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "api/keeper-impl.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "base/sys.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77
 #endif
 
-enum { STATUS_MAX = 1 << 20 };
+#define PIDFD_GET_MNT_NAMESPACE  _IO(0xFF, 3) /* Linux 6.11 */
+#define PIDFD_GET_PID_NAMESPACE  _IO(0xFF, 5)
+#define PIDFD_GET_USER_NAMESPACE _IO(0xFF, 9)
 
-static const char *const namespaces[KEEPER_NAMESPACES] = {"ns/user", "ns/mnt", "ns/pid"};
+enum { STATUS_MAX = 1 << 20, OF_PIDS = 2 };
+
+static const struct {
+	const char *name;
+	unsigned long get;
+} namespaces[KEEPER_NAMESPACES] = {{"ns/user", PIDFD_GET_USER_NAMESPACE},
+				   {"ns/mnt", PIDFD_GET_MNT_NAMESPACE},
+				   [OF_PIDS] = {"ns/pid", PIDFD_GET_PID_NAMESPACE}};
 
 /* -1: KEY is not there. */
 static int take_number(const char *status, const char *key)
@@ -33,10 +43,56 @@ static int take_number(const char *status, const char *key)
 	return at ? (int)strtol(at + strlen(key), NULL, 10) : -1;
 }
 
-/* Landlock cannot be seen; whoever has it put on without privileges has no new ones. */
-static int look(int proc, struct whereabouts *ret)
+/* One number for each namespace of pids from that of /proc on, inwards. */
+static bool is_where_proc_is(const char *status)
 {
-	_cleanup_(fd_closep) int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
+	static const char key[] = "\nNSpid:\t";
+	const char *at = strstr(status, key);
+
+	return at && at[sizeof(key) - 1 + strspn(at + sizeof(key) - 1, "0123456789")] == '\n';
+}
+
+/* By its name in /proc, and for certain. */
+struct process {
+	char who[16];
+	int pidfd;
+};
+
+static int open_proc(const struct process *p, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%s/%s", p->who, name);
+	return fd_open(path, O_RDONLY);
+}
+
+/* Asking the pidfd costs less than names below /proc, which are made for every process anew. */
+static int open_namespace(const struct process *p, size_t i)
+{
+	int fd = ioctl(p->pidfd, namespaces[i].get, 0);
+
+	return fd < 0 ? open_proc(p, namespaces[i].name) : fd;
+}
+
+static int look_at_namespaces(const struct process *p, const char *status, struct whereabouts *ret)
+{
+	size_t n = is_where_proc_is(status) ? OF_PIDS : KEEPER_NAMESPACES;
+
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_(fd_closep) int fd = open_namespace(p, i);
+		struct stat st;
+
+		if (fd < 0 || fstat(fd, &st) < 0)
+			return -errno;
+		ret->namespaces[i] = st.st_ino;
+	}
+	return 0;
+}
+
+/* Landlock cannot be seen; whoever has it put on without privileges has no new ones. */
+static int look(const struct process *p, struct whereabouts *ret)
+{
+	_cleanup_(fd_closep) int fd = open_proc(p, "status");
 	_cleanup_(str_release) struct str status = {0};
 
 	/* As long as the list of groups is. */
@@ -48,27 +104,21 @@ static int look(int proc, struct whereabouts *ret)
 		ret->filters = take_number(status.data, "\nSeccomp:\t");
 	if (ret->no_new_privs < 0 || ret->filters < 0)
 		return -EBADMSG;
-	for (size_t i = 0; i < KEEPER_NAMESPACES; i++) {
-		struct stat st;
-
-		if (fstatat(proc, namespaces[i], &st, 0) < 0)
-			return -errno;
-		ret->namespaces[i] = st.st_ino;
-	}
-	return 0;
+	return look_at_namespaces(p, status.data, ret);
 }
 
 int whereabouts_own(struct whereabouts *ret)
 {
-	_cleanup_(fd_closep) int proc = fd_open("/proc/self", O_PATH | O_DIRECTORY);
+	const struct process own = {.who = "self", .pidfd = sys_pidfd_open(getpid(), 0)};
+	int r;
 
-	if (proc < 0)
-		return -errno;
 	/* For good: as long as somebody has one open the kernel need not make what stands for
 	 * it anew for every look at a peer's. */
 	for (size_t i = 0; i < KEEPER_NAMESPACES; i++)
-		(void)openat(proc, namespaces[i], O_RDONLY | O_CLOEXEC);
-	return look(proc, ret);
+		(void)open_namespace(&own, i);
+	r = look(&own, ret);
+	fd_close(own.pidfd);
+	return r;
 }
 
 /* Of who connected, also when that is another process by now. Before 6.5 a number is all that
@@ -80,27 +130,26 @@ static int open_peer(int sock, pid_t pid)
 
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
 		return fd;
-	return errno == ENOPROTOOPT ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	return errno == ENOPROTOOPT ? sys_pidfd_open(pid, 0) : -1;
 }
 
 const char *peer_refusal(int sock, const struct whereabouts *own)
 {
 	static const char elsewhere[] = "this session is not for who is confined, or elsewhere";
 	_cleanup_(fd_closep) int pidfd = -1;
-	_cleanup_(fd_closep) int proc = -1;
 	struct whereabouts at = {0};
+	struct process process;
 	struct pollfd ended;
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
-	char path[32];
 
 	/* The folder lets nobody in but the user and root; this holds wherever the socket is. */
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
 		return "this session belongs to another user";
 	pidfd = peer.pid > 0 ? open_peer(sock, peer.pid) : -1;
-	snprintf(path, sizeof(path), "/proc/%d", (int)peer.pid);
-	proc = pidfd < 0 ? -1 : fd_open(path, O_PATH | O_DIRECTORY);
-	if (proc < 0 || look(proc, &at) < 0)
+	process.pidfd = pidfd;
+	snprintf(process.who, sizeof(process.who), "%d", (int)peer.pid);
+	if (pidfd < 0 || look(&process, &at) < 0)
 		return elsewhere;
 	/* It lives: what was looked at was its own. */
 	ended = (struct pollfd){.fd = pidfd, .events = POLLIN};

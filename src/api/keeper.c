@@ -165,7 +165,7 @@ static int write_facts(const struct keeper *k, struct err *err)
 }
 
 /* An event of the workspace, as what verbs do. */
-static void remember(const struct keeper *k, const char *kind)
+static void remember(struct keeper *k, const char *kind)
 {
 	_cleanup_(str_release) struct str line = {0};
 	char key[96];
@@ -180,7 +180,7 @@ static void remember(const struct keeper *k, const char *kind)
 		return;
 	snprintf(key, sizeof(key), "%s-%s", kind, k->run->id);
 	if (record_deed(&deed, &line) == 0)
-		(void)spool_append(k->run->history.state, &line, NULL);
+		(void)spool_append_kept(k->run->history.state, &k->spool, &line, NULL);
 }
 
 /* What happened to protected names while no command ran has no result to be in. */
@@ -207,7 +207,7 @@ static void on_tampered(void *data, const struct events *events)
 
 		snprintf(key, sizeof(key), "tamper-%s-%u", k->run->id, ++count);
 		if (record_deed(&deed, &line) == 0)
-			(void)spool_append(k->run->history.state, &line, NULL);
+			(void)spool_append_kept(k->run->history.state, &k->spool, &line, NULL);
 	}
 }
 
@@ -398,6 +398,7 @@ int keeper_start(struct run *run, const struct run_request *request, const struc
 			   .place = SESSION_PLACE_NONE,
 			   .listener = -1,
 			   .signals = -1,
+			   .spool = -1,
 			   .lifeline = ask->lifeline,
 			   .idle_ms = ask->idle_ms};
 	int pipe[2], r = take_fingerprint(&k, err);

@@ -150,8 +150,9 @@ static void append(struct run *run, int r, const struct str *line)
 		err_sys(&history->err, r, "a record");
 		return;
 	}
-	if (spool_append(history->state, line, &history->err) == 0)
-		history->stored = true;
+	r = history->spool ? spool_append_kept(history->state, history->spool, line, &history->err)
+			   : spool_append(history->state, line, &history->err);
+	history->stored |= r == 0;
 }
 
 /* Not where a limit on files would end us instead of the copy. */

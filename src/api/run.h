@@ -51,6 +51,7 @@ struct run {
 	dev_t base_devs[STAGING_MAX];      /* what they are laid over */
 	struct run_history {
 		int state;               /* its folder; 0: not open, below: it cannot be */
+		int *spool;              /* of a session, kept open; NULL: of a single run */
 		int living;              /* held while the run goes on */
 		int output;              /* a copy of the command's goes here; 0: nowhere */
 		bool stored;             /* something was */

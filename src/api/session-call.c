@@ -378,6 +378,9 @@ static void on_message(void *data, short revents)
 	int r = session_receive(c->sock, &buffer, &m, MSG_DONTWAIT);
 
 	(void)revents;
+	/* Who is refused before the request was read hears of the reset first, then why. */
+	if (r == -EPIPE)
+		r = session_receive(c->sock, &buffer, &m, MSG_DONTWAIT);
 	if (r == -EAGAIN || r == -EINTR)
 		return;
 	if (r < 0) {
@@ -470,7 +473,8 @@ static int call_at(int sock, const struct session_call *call, struct session_ans
 		if (r == 0)
 			r = turn(&c, err);
 		session_questions_end(&c.questions);
-		tell_dropped(ret, local_streams_free(c.streams));
+		if (c.streams)
+			tell_dropped(ret, local_streams_free(c.streams));
 		loop_release(&c.loop);
 		max_output = c.max_output;
 		if (r < 0 || !c.again || tries > 0)

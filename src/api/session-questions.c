@@ -61,5 +61,6 @@ bool session_question(struct session_questions *s, struct session_message *messa
 
 void session_questions_end(struct session_questions *s)
 {
-	s->asking = asking_free(s->asking);
+	if (s->asking)
+		s->asking = asking_free(s->asking);
 }

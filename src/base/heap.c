@@ -26,11 +26,10 @@
 
 enum {
 	PAGE = 4096,
-	PIECE = 256 * 1024,        /* what is asked for at a time */
-	PRESENT = 32 * 1024,       /* of the first one: what a run needs as a rule, */
-	PRESENT_SMALL = 12 * 1024, /* and who only asks somebody else */
-	SMALL_MAX = 1024,          /* classes in steps of 16 up to here, */
-	CLASS_MAX = 65536,         /* doubling up to here; the rest has mappings of its own */
+	PIECE = 256 * 1024,  /* what is asked for at a time */
+	PRESENT = 32 * 1024, /* of the first one: what a run needs as a rule */
+	SMALL_MAX = 1024,    /* classes in steps of 16 up to here, */
+	CLASS_MAX = 65536,   /* doubling up to here; the rest has mappings of its own */
 	CLASSES = SMALL_MAX / 16 + 6,
 };
 
@@ -114,7 +113,8 @@ static bool begin(void)
 	memcpy(&heap.secret, random + 8, sizeof(heap.secret));
 	heap.secret |= 1;
 	/* Since 5.14; without it they come one by one. */
-	(void)madvise(heap.pieces, heap.is_small ? PRESENT_SMALL : PRESENT, POPULATE_WRITE);
+	if (!heap.is_small)
+		(void)madvise(heap.pieces, PRESENT, POPULATE_WRITE);
 	return true;
 }
 

@@ -96,13 +96,14 @@ void loop_remove_timer(struct loop *loop, struct loop_timer *timer)
 
 static int wait_ms(const struct loop *loop)
 {
-	uint64_t now = clock_mono_ns(), next = LOOP_NEVER, ms;
+	uint64_t now, next = LOOP_NEVER, ms;
 
 	for (const struct loop_timer *t = loop->timers; t; t = t->next)
 		if (t->at_ns < next)
 			next = t->at_ns;
 	if (next == LOOP_NEVER)
 		return -1;
+	now = clock_mono_ns();
 	if (next <= now)
 		return 0;
 	ms = (next - now + 999999) / 1000000;

@@ -116,21 +116,34 @@ static bool is_fit(const struct reserve *r)
 	return manner_read(r->pid, &now) && memcmp(&now, &r->manner, sizeof(now)) == 0;
 }
 
-struct given reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-			  size_t n_parts, const int *fds, size_t n_fds)
+/* With a terminal or limits there is more to it. */
+static bool is_for_spare(const struct errand *errand)
 {
-	struct given given = {.listener = -1};
+	return !errand->pty && !errand->is_tool && !errand_is_held(errand);
+}
+
+void reserve_offer(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+		   size_t n_parts, const int *fds, size_t n_fds)
+{
 	struct outbox none = {0};
 
-	/* With a terminal or limits there is more to it. */
-	if (!r->pid || errand->pty || errand->is_tool || errand_is_held(errand))
-		return given;
-	if (is_fit(r) && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0) {
+	r->asked = r->pid && is_for_spare(errand);
+	r->has_it = r->asked && outbox_send(&none, r->sock, parts, n_parts, fds, n_fds) == 0;
+	outbox_release(&none);
+}
+
+struct given reserve_give(struct reserve *r, bool may_begin)
+{
+	struct given given = {.listener = -1};
+
+	if (r->has_it && may_begin && is_fit(r) &&
+	    send(r->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1) {
 		given = (struct given){.id = r->id, .listener = r->listener, .pid = r->pid};
 		r->listener = -1;
 	}
-	outbox_release(&none);
-	dismiss(r);
+	if (r->asked)
+		dismiss(r);
+	r->asked = r->has_it = false;
 	return given;
 }
 

@@ -38,6 +38,8 @@ struct reserve {
 	pid_t pid;               /* 0: not ready */
 	int listener;            /* of its filter; -1: none */
 	struct manner manner;    /* the warden's, when it got ready */
+	bool asked;              /* to take an errand */
+	bool has_it;             /* and may not begin yet */
 };
 
 typedef int reserve_send(void *data, const struct warden_order *order, const int *sock);
@@ -51,12 +53,15 @@ void reserve_fill(struct reserve *r, reserve_send *send, void *data);
  * pid. */
 bool reserve_take(struct reserve *r, const struct warden_report *report, int fd, pid_t sender,
 		  pid_t warden);
-/* Pass ERRAND to the one that is ready. */
+/* Pass ERRAND to the one that is ready, which prepares itself while it is looked whether it may
+ * begin. */
+void reserve_offer(struct reserve *r, const struct errand *errand, const struct iovec *parts,
+		   size_t n_parts, const int *fds, size_t n_fds);
+/* It may, or not. */
 struct given {
-	uint32_t id;  /* what the warden calls it from now on; 0: there is none */
+	uint32_t id;  /* what the warden calls it from now on; 0: nobody here has it */
 	int listener; /* the caller's; -1: none */
 	pid_t pid;
 };
-struct given reserve_give(struct reserve *r, const struct errand *errand, const struct iovec *parts,
-			  size_t n_parts, const int *fds, size_t n_fds);
+struct given reserve_give(struct reserve *r, bool may_begin);
 void reserve_release(struct reserve *r);

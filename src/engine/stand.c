@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -24,7 +23,6 @@
 #include "engine/reserve.h"
 #include "engine/sandbox.h"
 #include "engine/scope.h"
-#include "engine/streams.h"
 #include "result/result.h"
 #include "warden/errand.h"
 #include "warden/protocol.h"
@@ -542,7 +540,7 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	struct errand_packet packet;
 	struct iovec parts[2];
 	struct living *l;
-	struct given spare = {0};
+	struct given spare;
 	int r = check_errand(s, errand, err);
 	size_t n;
 
@@ -553,9 +551,11 @@ int stand_start(struct stand *s, const struct errand *errand, const struct watch
 	hand_out_events(s);
 	l = living_new(errand, watcher, own, s->loop);
 	n = errand_packet_parts(&packet, parts);
-	r = !l ? err_oom(err) : s->living == 0 ? guard_renew(&s->sandbox.guard, err) : 0;
-	if (r == 0)
-		spare = reserve_give(&s->reserve, errand, parts, n, packet.fds, packet.fds_len);
+	reserve_offer(&s->reserve, errand, parts, n, packet.fds, packet.fds_len);
+	r = !l ? err_oom(err) : errand->begins ? errand->begins(errand->data, err) : 0;
+	if (r == 0 && s->living == 0)
+		r = guard_renew(&s->sandbox.guard, err);
+	spare = reserve_give(&s->reserve, r == 0);
 	if (r == 0 && !spare.id && send_parts(s, parts, n, packet.fds, packet.fds_len) < 0)
 		r = err_sys(err, -EPIPE, "pass the command to the sandbox");
 	errand_packet_release(&packet);

@@ -454,7 +454,7 @@ void observer_finish(struct observer *o)
 		new->last_ms = v->last_ms;
 		violation_set_peer(new, v->program, v->name, v->address, v->port);
 	}
-	if (o->scene.root < 0) /* it had no name to look up, and the host's will do */
+	if (o->profile && o->scene.root < 0) /* it had no name to look up: the host's will do */
 		o->scene.root = fd_open("/", O_PATH | O_DIRECTORY);
 	if (o->profile && o->scene.root >= 0)
 		note_program(o);

@@ -130,15 +130,11 @@ static int check_limit(int fd, size_t len)
 	return (rlim_t)st.st_size + len > limit.rlim_cur ? -EFBIG : 0;
 }
 
-int spool_append(int state, const struct str *line, struct err *err)
+static int put(int fd, const struct str *line, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = spool_lock(state, LOCK_SH, true, err);
+	int r = check_limit(fd, line->len);
 	ssize_t n;
-	int r;
 
-	if (fd < 0)
-		return fd;
-	r = check_limit(fd, line->len);
 	if (r < 0)
 		return err_sys(err, r, "write the spool");
 	do {
@@ -148,4 +144,27 @@ int spool_append(int state, const struct str *line, struct err *err)
 		return err_sys(err, -errno, "write the spool");
 	/* The rest would come behind what others wrote meanwhile. */
 	return (size_t)n == line->len ? 0 : err_sys(err, -ENOSPC, "write the spool");
+}
+
+int spool_append(int state, const struct str *line, struct err *err)
+{
+	_cleanup_(fd_closep) int fd = spool_lock(state, LOCK_SH, true, err);
+
+	return fd < 0 ? fd : put(fd, line, err);
+}
+
+int spool_append_kept(int state, int *kept, const struct str *line, struct err *err)
+{
+	int r;
+
+	/* Who has locked it may have renamed it, too: that is found out by the name. */
+	if (*kept >= 0 && (flock(*kept, LOCK_SH | LOCK_NB) < 0 || is_current(state, *kept) <= 0))
+		*kept = fd_close(*kept);
+	if (*kept < 0)
+		*kept = spool_lock(state, LOCK_SH, true, err);
+	if (*kept < 0)
+		return *kept;
+	r = put(*kept, line, err);
+	(void)flock(*kept, LOCK_UN);
+	return r;
 }

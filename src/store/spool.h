@@ -30,6 +30,8 @@ bool spool_line_open(const char *line, size_t len, const char **ret_json, size_t
 /* Append LINE to the spool of the state folder STATE. Waits for a lock half a second
  * at most. */
 int spool_append(int state, const struct str *line, struct err *err);
+/* The same for who does it often: *KEPT is the spool as it was opened the last time, or below 0. */
+int spool_append_kept(int state, int *kept, const struct str *line, struct err *err);
 
 /* Open the spool and lock it, HOW as in flock(2); the name leads to it as long as the
  * lock is held. A descriptor or -errno; -ENOENT (only without CREATE) leaves err. */

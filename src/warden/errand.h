@@ -35,6 +35,9 @@ struct errand {
 	bool is_tool;          /* argv is for plan->tool */
 	uint32_t umask;
 	uint64_t timeout_ms, cpu_ms, memory, pids; /* its own; UINT64_MAX: none */
+	/* Called once, before its program can have begun: 0, or -errno when it may not. NULL ok. */
+	int (*begins)(void *data, struct err *err);
+	void *data;
 };
 
 enum {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -337,7 +338,7 @@ static void take_orders(struct warden *w)
 	static struct parcel parcel;
 
 	for (int i = 0; i < ORDERS_MAX; i++) {
-		int r = parcel_receive(w->job->channel, &parcel);
+		int r = parcel_receive(w->job->channel, &parcel, MSG_DONTWAIT);
 
 		if (r == -EAGAIN)
 			return;

@@ -78,7 +78,7 @@ int parcel_open(struct parcel *p, struct parcel_words *ret, struct err *err)
 	return 0;
 }
 
-int parcel_receive(int channel, struct parcel *p)
+int parcel_receive(int channel, struct parcel *p, int how)
 {
 	union {
 		struct cmsghdr head;
@@ -91,7 +91,7 @@ int parcel_receive(int channel, struct parcel *p)
 			     /* Not its whole size, which has room for one more. */
 			     .msg_controllen = CMSG_LEN(sizeof(int) * ERRAND_FDS_MAX)};
 	struct cmsghdr *cmsg;
-	ssize_t n = recvmsg(channel, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(channel, &msg, how | MSG_CMSG_CLOEXEC);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPIPE;

@@ -31,8 +31,8 @@ struct parcel_words {
 
 /* 0; -EAGAIN: nothing is there; -EPIPE: nobody is there any more, or somebody who is not our
  * supervisor. Of an order that is no errand only `order.order` is set; what came along is
- * closed, but for the socket of a WARDEN_SPARE. */
-int parcel_receive(int channel, struct parcel *ret);
+ * closed, but for the socket of a WARDEN_SPARE. HOW: of recvmsg(2). */
+int parcel_receive(int channel, struct parcel *ret, int how);
 /* The words of an errand; they are good as long as PARCEL is. -EBADMSG. */
 int parcel_open(struct parcel *parcel, struct parcel_words *ret, struct err *err);
 void parcel_words_release(struct parcel_words *words);

@@ -2,8 +2,8 @@
 #include "warden/spare.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,18 +35,28 @@ static int prepare(struct warden_job *job, struct landlock *own, uint32_t id, st
 
 static int await(int sock, struct parcel *p)
 {
-	struct pollfd fd = {.fd = sock, .events = POLLIN};
 	int r;
 
-	do {
-		while (poll(&fd, 1, -1) < 0 && errno == EINTR)
-			;
-		r = parcel_receive(sock, p);
-	} while (r == -EAGAIN);
+	do
+		r = parcel_receive(sock, p, 0);
+	while (r == -EAGAIN); /* a signal that does nothing */
 	return r == 0 && p->order.order.kind != WARDEN_ERRAND ? -EPIPE : r;
 }
 
-static void become(const struct warden_job *job, struct parcel *p, struct err *err)
+/* Without the word nobody is there who would know of the errand. */
+static void await_word(int sock)
+{
+	char word;
+	ssize_t n;
+
+	do
+		n = recv(sock, &word, sizeof(word), 0);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		_exit(1);
+}
+
+static void become(const struct warden_job *job, int sock, struct parcel *p, struct err *err)
 {
 	struct parcel_words words;
 	struct launch command;
@@ -54,8 +64,10 @@ static void become(const struct warden_job *job, struct parcel *p, struct err *e
 	if (parcel_open(p, &words, err) < 0)
 		return;
 	command = launch_of(p, &words);
-	if (launch_prepare_rest(job, &command, err) == 0)
-		exec_error(exec_program(command.argv, command.env), command.argv[0], err);
+	if (launch_prepare_rest(job, &command, err) < 0)
+		return;
+	await_word(sock);
+	exec_error(exec_program(command.argv, command.env), command.argv[0], err);
 }
 
 _Noreturn static void live(const struct warden_job *whose, uint32_t id, int sock)
@@ -68,7 +80,7 @@ _Noreturn static void live(const struct warden_job *whose, uint32_t id, int sock
 	/* The supervisor sees nothing but its end. */
 	if (prepare(&job, &own, id, &failed.err) < 0 || await(sock, &parcel) < 0)
 		_exit(1);
-	become(&job, &parcel, &failed.err);
+	become(&job, sock, &parcel, &failed.err);
 	(void)warden_send_report(job.channel, &failed);
 	_exit(1);
 }

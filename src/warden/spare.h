@@ -4,7 +4,8 @@
  *
  * Half of what an errand costs before its program begins is its process and its filter. A
  * spare has both already; the errand comes straight from the supervisor, by a socket, and is
- * prepared as any other: descriptors, folder, limits, Landlock. It has not seen one before.
+ * prepared as any other: descriptors, folder, limits, Landlock. It has not seen one before. A
+ * byte follows when the supervisor is ready, too, and without it no program is executed.
  *
  * Until it is another program its end makes SPARE_SIGNAL, not SIGCHLD, so that only __WALL
  * waits for it: it is nobody inside. The kernel changes that when it executes one.

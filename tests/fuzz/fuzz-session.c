@@ -31,6 +31,7 @@ static size_t n_living;
 int standing_start(struct standing *s, const struct errand *errand, struct err *err)
 {
 	size_t sum = 0;
+	int r;
 
 	(void)s;
 	for (char *const *arg = errand->argv; *arg; arg++)
@@ -45,8 +46,10 @@ int standing_start(struct standing *s, const struct errand *errand, struct err *
 		BUG("more than was sent");
 	if (errand->id % 5 == 0 || n_living == LIVING_MAX)
 		return err_set(err, ERR_SYSTEM, -EAGAIN, "made up");
-	living[n_living++] = errand->id;
-	return 0;
+	r = errand->begins(errand->data, err);
+	if (r == 0)
+		living[n_living++] = errand->id;
+	return r;
 }
 
 void standing_signal(struct standing *s, uint32_t id, int sig)

@@ -241,10 +241,14 @@ def case_confined_elsewhere(p):
             ok(r.booted and args[0].encode() in r.out and refused(r.out.decode().split()[2:]), p, f'{options}: it sees the socket, and is refused', r)
         time.sleep(0.3)
         ok(not (box.ws / 'made').exists(), p, 'nothing was run for it')
-        for name, wrap in (('no new privileges', (SETPRIV, '--no-new-privs')), ('a mount namespace', ('unshare', '-m') if p.uid == 0 else ('unshare', '-rm'))):
+        mapped = () if p.uid == 0 else ('-r',)
+        for name, wrap in (('no new privileges', (SETPRIV, '--no-new-privs')), ('a mount namespace', ('unshare', '-m', *mapped)),
+                           ('a namespace of pids', ('unshare', '-pf', *mapped)), ('a user namespace', ('unshare', '-r'))):
             if p.run(*wrap, 'true').code == 0:
                 got = p.run(*wrap, '/usr/bin/python3', box.top / 'ask.py', *args).out.decode().split()
                 ok(refused(got), p, f'{name}: refused', got)
+                said = [p.run(*wrap, p.pale_path, 'exec', '-s', 's', '--', 'true', cwd=box.ws, env=box.env).err for _ in range(8)]
+                ok(all(b'not for who is confined' in err for err in said), p, f'{name}: and pale exec says why', said)
         got = p.run('/usr/bin/python3', box.top / 'ask.py', *args).out.decode().split()
         ok(got == [str(FACTS), str(STARTED)] and wait_for(lambda: (box.ws / 'made').exists()), p, 'who is not is served', got)
         r = box.sh('echo fine')

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The process that waits in a session to become its next command."""
+import fcntl
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -185,4 +186,51 @@ def case_files(p):
         ok(r.booted and r.code != 0 and b'one' not in r.out, p, 'the next command cannot open it', r)
 
 
-main(case_becomes, case_goes, case_limit_of_processes, case_signals, case_taken_from, case_manners, case_limits, case_files)
+def case_refused(p):
+    """It prepares itself while it is looked whether the command may begin; one that may not never does."""
+    with Waiting(p, 'refused') as box:
+        box.begin(p)
+        box.sh('true')
+        spare = box.settled()
+        r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
+        ok(spare and r.code == 0 and (box.ws / 'made').exists(), p, 'one that may', r)
+        for name, what in (('pale.toml', b'has changed since'), ('.git', b'was made since')):
+            (box.ws / 'made').unlink(missing_ok=True)
+            spare = box.settled()
+            (p.mkdir if name == '.git' else lambda path: p.write(path, ''))(box.ws / name)
+            r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
+            ok(spare and r.code != 0 and what in r.err, p, f'{name}: refused', r)
+            ok(wait_for(lambda: spare not in children(box.warden), 2) and not (box.ws / 'made').exists(), p, f'{name}: and who waited has gone without it')
+            (box.ws / name).rmdir() if name == '.git' else (box.ws / name).unlink()
+            r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
+            ok(r.code == 0 and (box.ws / 'made').exists(), p, f'{name}: without it the next one does', r)
+
+
+def case_written_down_first(p):
+    """It has its command, but executes nothing before the history knows of it."""
+    with Waiting(p, 'written') as box:
+        box.begin(p)
+        box.sh('true')
+        made, keeper = box.ws / 'made', box.pid()
+        for killed in (False, True):
+            spare = box.settled()
+            spool = next(box.state.rglob('spool'))
+            known = spool.stat().st_size
+            with open(spool, 'r+b') as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                running = box.p.start(box.p.pale_path, 'exec', '-s', 's', '--', 'touch', 'made', cwd=box.ws, env=box.env, stderr=subprocess.DEVNULL)
+                has_it = lambda: os.path.samefile(f'/proc/{spare}/cwd', box.ws)
+                ok(spare and wait_for(has_it, 0.3), p, 'it prepares itself while that is written', spare)
+                time.sleep(0.05)
+                ok(comm(spare) == 'pale' and not made.exists(), p, 'and goes no further', comm(spare))
+                if killed:
+                    os.kill(keeper, signal.SIGKILL)
+            running.wait(10)
+            if killed:
+                ok(wait_for(lambda: not os.path.exists(f'/proc/{spare}')) and not made.exists(), p, 'nor ever, when there is nobody who would write it')
+            else:
+                ok(made.exists() and spool.stat().st_size > known, p, 'then it does', (known, spool.stat().st_size))
+                made.unlink()
+
+
+main(case_becomes, case_goes, case_limit_of_processes, case_signals, case_taken_from, case_manners, case_limits, case_files, case_refused, case_written_down_first)

@@ -146,6 +146,43 @@ static void test_rename_under_lock(void)
 	str_release(&got);
 }
 
+/* Who keeps it open follows the name, and waits for nobody who has the old one. */
+static void test_kept(void)
+{
+	struct str line = {0}, got = {0};
+	struct err err = {0};
+	struct stat st;
+	int kept = -1, first, other;
+
+	make_line(&line, "{\"n\":1}");
+	tap_ok(spool_append_kept(state, &kept, &line, &err) == 0 && kept >= 0, "opened: %s",
+	       err.message);
+	first = kept;
+	tap_ok(spool_append_kept(state, &kept, &line, &err) == 0 && kept == first, "and kept");
+	other = spool_lock(state, LOCK_EX, false, &err);
+	tap_ok(other >= 0, "not locked meanwhile: %s", err.message);
+	renameat(state, SPOOL_NAME, state, "spool.1");
+	tap_ok(spool_append_kept(state, &kept, &line, &err) == 0, "renamed and locked: %s",
+	       err.message);
+	fd_close(other);
+	read_spool(&got);
+	tap_ok(got.len == line.len, "the new one is written");
+	tap_ok(fstatat(state, "spool.1", &st, 0) == 0 && (size_t)st.st_size == 2 * line.len,
+	       "and nothing more to the old one");
+	unlinkat(state, SPOOL_NAME, 0);
+	tap_ok(spool_append_kept(state, &kept, &line, &err) == 0, "removed: %s", err.message);
+	read_spool(&got);
+	tap_ok(got.len == line.len, "it is made anew");
+	other = spool_lock(state, LOCK_EX, false, &err);
+	tap_ok(spool_append_kept(state, &kept, &line, &err) == -EBUSY && kept < 0,
+	       "who waits too long gives up");
+	fd_close(other);
+	unlinkat(state, "spool.1", 0);
+	unlinkat(state, SPOOL_NAME, 0);
+	str_release(&line);
+	str_release(&got);
+}
+
 static void test_size_limit(void)
 {
 	struct str line = {0};
@@ -291,6 +328,7 @@ int main(void)
 	test_line();
 	test_append();
 	test_rename_under_lock();
+	test_kept();
 	test_size_limit();
 	test_living();
 	test_bounds();

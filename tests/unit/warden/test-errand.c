@@ -71,7 +71,7 @@ static void test_round_trip(size_t fill, bool apart)
 	tap_eq_int(packet.file >= 0, apart, "its words are where they should be");
 	tap_eq_int(send_packet(&packet), 0, "sent");
 	errand_packet_release(&packet);
-	tap_eq_int(parcel_receive(ends[1], &parcel), 0, "received");
+	tap_eq_int(parcel_receive(ends[1], &parcel, MSG_DONTWAIT), 0, "received");
 	tap_eq_int((long long)parcel.fds_len, 4 + apart, "with its descriptors");
 	tap_eq_int(parcel_open(&parcel, &words, &err), 0, "and opened");
 	tap_eq_str(words.at.cwd, "/some/where", "the folder");
@@ -99,7 +99,7 @@ static void test_terminal(void)
 	tap_eq_int((long long)packet.fds_len, 1, "has one descriptor of its own");
 	tap_eq_int((long long)errand_fds(&packet.order), 1, "and the warden knows");
 	send_packet(&packet);
-	parcel_receive(ends[1], &parcel);
+	parcel_receive(ends[1], &parcel, MSG_DONTWAIT);
 	tap_eq_int(parcel.order.pty.size.ws_col, 4, "the size of the screen arrives");
 	errand_packet_release(&packet);
 	drop_fds();
@@ -135,7 +135,7 @@ static void spoil(const char *what, void (*change)(struct errand_order *order))
 	errand_pack(&errand, &packet, &err);
 	send_packet(&packet);
 	errand_packet_release(&packet);
-	tap_eq_int(parcel_receive(ends[1], &parcel), 0, "%s: received", what);
+	tap_eq_int(parcel_receive(ends[1], &parcel, MSG_DONTWAIT), 0, "%s: received", what);
 	change(&parcel.order); /* what came stays; what is said of it does not */
 	tap_eq_int(parcel_open(&parcel, &words, &err), -EBADMSG, "%s: refused", what);
 	drop_fds();
@@ -189,14 +189,15 @@ static void test_broken(void)
 	spoil("a huge size", huge);
 	spoil("a descriptor too few", with_notes);
 	spoil("a file that is none", apart);
-	tap_eq_int(parcel_receive(ends[1], &parcel), -EAGAIN, "nothing: no waiting");
+	tap_eq_int(parcel_receive(ends[1], &parcel, MSG_DONTWAIT), -EAGAIN, "nothing: no waiting");
 	outbox_send(&box, ends[0], &part, 1, &zero, 1);
-	tap_eq_int(parcel_receive(ends[1], &parcel), 0, "a plain order");
+	tap_eq_int(parcel_receive(ends[1], &parcel, MSG_DONTWAIT), 0, "a plain order");
 	tap_ok(parcel.order.order.value == 15 && parcel.order.order.id == 3, "is one");
 	tap_eq_int((long long)parcel.fds_len, 0, "and has no descriptor");
 	order.kind = WARDEN_ERRAND;
 	outbox_send(&box, ends[0], &part, 1, NULL, 0);
-	tap_eq_int(parcel_receive(ends[1], &parcel), -EPIPE, "half an errand is nobody's");
+	tap_eq_int(parcel_receive(ends[1], &parcel, MSG_DONTWAIT), -EPIPE,
+		   "half an errand is nobody's");
 }
 
 /* More than the channel takes at once. */
