@@ -20,14 +20,27 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+/* The very folder: whoever may change names around it could put a link in its place. */
+static int unlock(int at, const char *name)
+{
+	_cleanup_(fd_closep) int fd = openat(at, name, DIR_FLAGS | O_PATH);
+	char link[sizeof("/proc/self/fd/") + 3 * sizeof(fd)];
+
+	if (fd < 0)
+		return -errno;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	return chmod(link, 0700) < 0 ? -errno : 0;
+}
+
 int tree_open_dir(int at, const char *name)
 {
-	int fd = openat(at, name, DIR_FLAGS);
+	int fd = openat(at, name, DIR_FLAGS), r;
 
 	if (fd >= 0 || errno != EACCES || geteuid() == 0)
 		return fd < 0 ? -errno : fd;
-	if (fchmodat(at, name, 0700, 0) < 0)
-		return -errno;
+	r = unlock(at, name);
+	if (r < 0)
+		return r;
 	fd = openat(at, name, DIR_FLAGS);
 	return fd < 0 ? -errno : fd;
 }
@@ -36,14 +49,18 @@ int tree_open_dir(int at, const char *name)
 static int move_up(int from, const char *name, int top, unsigned *serial)
 {
 	char to[32];
+	int r;
 
 	do {
 		snprintf(to, sizeof(to), ".%u", (*serial)++);
 	} while (faccessat(top, to, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 	if (renameat(from, name, top, to) == 0)
 		return 0;
-	if (errno != EACCES || geteuid() == 0 || fchmodat(from, name, 0700, 0) < 0)
+	if (errno != EACCES || geteuid() == 0)
 		return -errno;
+	r = unlock(from, name);
+	if (r < 0)
+		return r;
 	return renameat(from, name, top, to) < 0 ? -errno : 0;
 }
 
