@@ -8,7 +8,8 @@
  * mount ends up read-only.
  *
  * Mount points are opened without following any link, and made only on a
- * tmpfs of ours: set-up never creates anything on the host.
+ * tmpfs of ours: set-up never creates anything on the host. One that was made
+ * just now in a folder of ours needs no opening: nobody else can get there.
  */
 #pragma once
 #include <stdbool.h>

@@ -78,7 +78,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'openat\(\d+, "\.", O_RDONLY\|O_LARGEFILE\|O_CLOEXEC\|O_DIRECTORY\)|signalfd4\(-1, \[IO RT_\d+\]|'
      r'rt_sigprocmask\(SIG_BLOCK, \[IO RT_\d+\]|fcntl\(\d+, F_(SETSIG|NOTIFY), ', 'without a tripwire the guard opens inotify at once'),
     (r'open\("/etc/passwd"|read\(3, 0x\w+, 1024\)|lseek\(3, -\d+, SEEK_CUR', '/etc/passwd: a user without an entry may run commands'),
-    (r'mmap\((NULL|0x\w+), \d+, PROT_|munmap\(', 'the allocator finds another way'),
+    (r'mmap\((NULL|0x\w+), \d+, PROT_|munmap\(|madvise\(', 'the allocator finds another way'),
     (r'newfstatat\(3, "[^"]+", 0x\w+, 0\)', 'a toolchain that cannot be seen is not shown'),
     (r'(stat|open|openat)\((AT_FDCWD, )?"[^"]*(/git/config|/\.gitconfig)"|read\(3, 0x\w+, 16384\)', 'git goes without a name'),
     (r'(open|openat|readlinkat)\([^"]*"[^"]*/applies/pending"', 'a direct run depends on no apply, and says what it could not see to'),
