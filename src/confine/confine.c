@@ -88,13 +88,8 @@ int confine_fresh_keyring(struct err *err)
 
 int confine_no_core(struct err *err)
 {
-	struct rlimit least = {1, 1}, none = {0, 0};
-
-	/* One that is 0 does not count where core_pattern names a program. Who has no other
-	 * can have no other. */
-	if (setrlimit(RLIMIT_CORE, &least) < 0 && setrlimit(RLIMIT_CORE, &none) < 0)
-		return err_sys(err, -errno, "turn core dumps off");
-	return 0;
+	/* One that is 0 does not count where core_pattern names a program. */
+	return confine_limit(RLIMIT_CORE, 1, err);
 }
 
 int confine_limit(int resource, uint64_t value, struct err *err)
