@@ -21,6 +21,8 @@
 #define AUX_FILE "nothing-file"
 #define AUX_TEXT "text"
 
+enum { COVER_TRIES = 8 };
+
 void builder_init(struct builder *b, int channel, const struct staging *staging)
 {
 	*b = (struct builder){.host = -1,
@@ -299,7 +301,21 @@ static int apply_private(struct builder *b, const struct op *op, struct err *err
 	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;
 }
 
-static int apply_pin(struct builder *b, const struct op *op, struct err *err)
+/* What the host removes once it was opened cannot be mounted on. The next look says whether it
+ * is gone. */
+static int while_it_is_there(int (*cover)(struct builder *, const struct op *, struct err *),
+			     struct builder *b, const struct op *op, struct err *err)
+{
+	int r = -ENOENT;
+
+	for (int i = 0; i < COVER_TRIES && r == -ENOENT; i++) {
+		*err = (struct err){0};
+		r = cover(b, op, err);
+	}
+	return r;
+}
+
+static int pin(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
 	int r;
@@ -310,6 +326,11 @@ static int apply_pin(struct builder *b, const struct op *op, struct err *err)
 		return err_sys(err, fd, "pin %s", op->dst);
 	r = rebind(SPOT_OF(fd), SPOT_OF(fd), 0, SYS_AT_RECURSIVE);
 	return r < 0 ? err_sys(err, r, "pin %s", op->dst) : 0;
+}
+
+static int apply_pin(struct builder *b, const struct op *op, struct err *err)
+{
+	return while_it_is_there(pin, b, op, err);
 }
 
 static int apply_readonly(struct builder *b, const struct op *op, struct err *err)
@@ -350,7 +371,7 @@ static int apply_writable(struct builder *b, const struct op *op, struct err *er
 	return r < 0 ? err_sys(err, r, "make %s writable", op->dst) : 0;
 }
 
-static int apply_hide(struct builder *b, const struct op *op, struct err *err)
+static int hide(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
 	struct spot nothing = {.dir = b->aux};
@@ -369,6 +390,11 @@ static int apply_hide(struct builder *b, const struct op *op, struct err *err)
 	r = rebind(nothing, SPOT_OF(fd), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_NODEV,
 		   0);
 	return r < 0 ? err_sys(err, r, "hide %s", op->dst) : 0;
+}
+
+static int apply_hide(struct builder *b, const struct op *op, struct err *err)
+{
+	return while_it_is_there(hide, b, op, err);
 }
 
 static int apply_proc(struct builder *b, const struct op *op, struct err *err)
