@@ -87,7 +87,7 @@ def watch(box, *procs):
 
 def case_bounded(p):
     for lanes, want in ((2, 2), (4, 4)):
-        box = Box(p, {f'c{i}': 'sleep 0.5' for i in range(6)}, f'max_parallel = {lanes}')
+        box = Box(p, {f'c{i}': 'sleep 1' for i in range(6)}, f'max_parallel = {lanes}')
         proc = box.start()
         most, seen = watch(box, proc)
         ok(proc.returncode == 0 and most == want and len(seen) == 6, p,
@@ -99,7 +99,7 @@ def case_bounded(p):
 
 def case_shared(p):
     """Two checks of one workspace share its lanes; those of another do not."""
-    box = Box(p, {f'c{i}': 'sleep 0.5' for i in range(6)}, 'max_parallel = 2')
+    box = Box(p, {f'c{i}': 'sleep 1' for i in range(6)}, 'max_parallel = 2')
     names = list(box.names.values())
     procs = [box.start(*names[:3]), box.start(*names[3:])]
     ok(wait_for(lambda: box.lanes() == (2, 4), 2), p, 'status: two busy, four queued', box.lanes())
@@ -107,7 +107,7 @@ def case_shared(p):
     ok(re.search(rb'^lanes +2 of 2 busy, \d of 64 queued$', text, re.M), p, 'status: the same as text', text)
     other = Box(p, {'o': 'sleep 0.1'}, 'max_parallel = 2')
     r = other.check()
-    ok(r.code == 0 and r.seconds < 2 and any(proc.poll() is None for proc in procs), p,
+    ok(r.code == 0 and any(proc.poll() is None for proc in procs), p,
        'another workspace has lanes of its own', r)
     most, seen = watch(box, *procs)
     ok(most == 2 and len(seen) >= 4 and all(proc.returncode == 0 for proc in procs), p,

@@ -9,7 +9,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
 DRIVER = TOP / 'build/glibc/tests/live/driver-files'
-ROUNDS = int(os.environ.get('ROUNDS', 2500))  # of 12 attempts each
+ROUNDS = int(os.environ.get('ROUNDS', 1500))  # of 12 attempts each
 ATTEMPTS = 50000
 
 

@@ -14,7 +14,7 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
 FULL = os.environ.get('PALE_SWEEP') == 'full'
-SAMPLE = int(os.environ.get('PALE_SAMPLE', '70'))
+SAMPLE = int(os.environ.get('PALE_SAMPLE', '50'))
 UNSTORED = b'could not be written to the history'
 ERRORS = {
     'ENOSPC': 'openat open mkdir write pwrite64 ftruncate renameat renameat2 fdatasync fsync fallocate',

@@ -599,7 +599,7 @@ def case_resources_and_prompts(p):
 @only_first
 def case_thousands(p):
     p.write(p.ws / 'pale.toml', '[commands.hello]\ncmd = "echo hello"\n')
-    total = int(os.environ.get('MCP_CALLS', '3000'))
+    total = int(os.environ.get('MCP_CALLS', '1200'))
     c = Client(p)
 
     def wave(n, at_once=32):

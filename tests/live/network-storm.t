@@ -117,7 +117,7 @@ def case_a_storm_of_connections(p):
 def neighbour(p):
     """Another run, meanwhile."""
     r = p.sh(*LOCAL, '--', f"{net_tool(p, 'net-client')} blocking 127.0.0.1 8000", timeout=10)
-    return r.booted and r.code == 0 and r.seconds < 3, r
+    return r.booted and r.code == 0 and r.seconds < 8, r
 
 
 def under(p, name, line, options=LOCAL, wanted=1, memory=64 << 10):

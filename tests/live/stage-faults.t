@@ -16,7 +16,7 @@ from stages import differences, driver, view, without_links
 
 DRIVER = driver()
 FULL = os.environ.get('PALE_SWEEP') == 'full'
-SAMPLE = int(os.environ.get('PALE_SAMPLE', '30'))
+SAMPLE = int(os.environ.get('PALE_SAMPLE', '20'))
 ERRORS = {
     'ENOSPC': 'openat mkdirat write pwrite64 copy_file_range ftruncate symlinkat mknodat linkat renameat renameat2 fsetxattr '
               'fdatasync fsync syncfs',

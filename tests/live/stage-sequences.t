@@ -15,7 +15,7 @@ from live import *
 from stages import *
 
 DRIVER = driver()
-COUNT = int(os.environ.get('PALE_SEQUENCES', '80'))
+COUNT = int(os.environ.get('PALE_SEQUENCES', '50'))
 FIRST = int(os.environ.get('PALE_SEED', '0'))
 
 

@@ -171,8 +171,8 @@ def case_sizes(p):
 
 def case_what_stays(p):
     with Sandbox(p) as sb:
-        r = sb.sh('(sleep 0.4; echo late > later; echo more >> later) > /dev/null 2>&1 & echo x > first')
-        ok(r['outcome'] == 'ok' and r['duration_ms'] < 400, p, 'a command ends though it left something', r)
+        r = sb.sh('(sleep 2; echo late > later; echo more >> later) > /dev/null 2>&1 & echo x > first')
+        ok(r['outcome'] == 'ok' and r['duration_ms'] < 2000, p, 'a command ends though it left something', r)
         ok(wait_for(lambda: (p.ws / 'later').exists() and (p.ws / 'later').read_text() == 'late\nmore\n'), p,
            'which goes on, and is answered by the observer')
         r = sb.sh('cat first later')
@@ -446,7 +446,7 @@ def case_timeout_PR11(p):
         ok(r['outcome'] == 'timeout' and 2 < took < 6, p, f'ends after SIGTERM and its grace ({took:.1f} s)', r)
         ok(wait_for(lambda: not marked(word), 1), p, 'with all that it had started', marked(word))
         r = sb.run('sleep', '300', timeout=200)
-        ok(r['outcome'] == 'timeout' and r['duration_ms'] < 1500, p, 'at once when it obeys', r)
+        ok(r['outcome'] == 'timeout' and r['duration_ms'] < 2000, p, 'at once when it obeys', r)
         r = sb.sh('kill -STOP $$', timeout=200)
         ok(r['outcome'] == 'timeout', p, 'even when it is stopped', r)
         number = sb.start('sleep', '300')
@@ -548,6 +548,8 @@ def case_terminal(p):
            'a terminal of its own', screen.exists() and screen.read_text())
         sb.order('type', number, 'hello\r')
         ok(shows('got hello'), p, 'takes what is typed', screen.read_text())
+        sb.order('type', number, 'again\r')  # sh may overhear an interrupt until cat is there
+        ok(wait_for(lambda: screen.read_text().count('again') == 2), p, 'line by line', screen.read_text())
         sb.order('type', number, '\x03')
         r = sb.ended(number)
         ok(r.get('signal') == 2 or r.get('exit') == 130, p, 'Ctrl-C ends it', r)

@@ -213,6 +213,8 @@ class Dns:
 
     def _answer(self, data, peer):
         labels, at = [], 12
+        if b'\0' not in data[at:]:
+            return
         while data[at]:
             labels.append(data[at + 1:at + 1 + data[at]].decode('latin-1'))
             at += 1 + data[at]

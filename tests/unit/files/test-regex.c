@@ -219,9 +219,10 @@ static void generate(char *out, size_t size, unsigned depth)
 /* The same question to regexec(3), line by line. */
 static void test_generated(void)
 {
+	const unsigned rounds = getenv("PALE_QUICK") ? 400 : 4000;
 	unsigned asked = 0, found = 0, differ = 0, skipped = 0;
 
-	for (unsigned round = 0; round < 4000; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		char pattern[200] = "";
 		regex_t theirs;
 
@@ -250,7 +251,7 @@ static void test_generated(void)
 		}
 		regfree(&theirs);
 	}
-	tap_ok(asked > 20000 && found > asked / 10, "%u questions, %u matches, %u not asked", asked,
+	tap_ok(asked > rounds * 5 && found > asked / 10, "%u questions, %u matches, %u not asked", asked,
 	       found, skipped);
 	tap_eq_int(differ, 0, "regexec(3) says the same");
 }
