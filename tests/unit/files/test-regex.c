@@ -251,8 +251,8 @@ static void test_generated(void)
 		}
 		regfree(&theirs);
 	}
-	tap_ok(asked > rounds * 5 && found > asked / 10, "%u questions, %u matches, %u not asked", asked,
-	       found, skipped);
+	tap_ok(asked > rounds * 5 && found > asked / 10, "%u questions, %u matches, %u not asked",
+	       asked, found, skipped);
 	tap_eq_int(differ, 0, "regexec(3) says the same");
 }
 
