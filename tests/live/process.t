@@ -165,7 +165,7 @@ def case_killed_supervisor_PR13(p):
             before = len(marked(m))
             proc.kill()
             proc.wait()
-            gone = wait_for(lambda: not marked(m), 3)
+            gone = wait_for(lambda: not marked(m), 6)
             ok(begun and gone, p, f'{mode_name(options)}: kill -9 of pale ends everything ({before} processes)', marked(m))
             for pid in marked(m):
                 os.kill(pid, signal.SIGKILL)
@@ -183,7 +183,7 @@ def case_killed_process_group(p):
         time.sleep(0.2)
         before = len(marked(m))
         end_group(proc)
-        gone = wait_for(lambda: not marked(m), 3)
+        gone = wait_for(lambda: not marked(m), 6)
         ok(begun and gone, p, f'{mode_name(options)}: kill -9 of the group ends everything ({before} processes)', marked(m))
         for pid in marked(m):
             os.kill(pid, signal.SIGKILL)
@@ -208,7 +208,7 @@ def case_stopped_warden(p):
         time.sleep(0.3)
         proc.kill()
         proc.wait()
-        gone = wait_for(lambda: not marked(m), 3)
+        gone = wait_for(lambda: not marked(m), 6)
         ok(begun and gone, p, f'{mode_name(options)}: pale is killed', marked(m))
         for pid in marked(m):
             os.kill(pid, signal.SIGKILL)

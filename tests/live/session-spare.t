@@ -155,7 +155,7 @@ def case_manners(p):
             ok(reached(spare), p, f'{how.split()[0]}: it did that', spare)
             after = box.sh(look)
             ok(before.code == 0 and before.out == after.out, p, f'{how.split()[0]}: the next command is nothing of the kind', (before, after))
-            ok(wait_for(lambda: spare not in children(box.warden), 2), p, f'{how.split()[0]}: who it was done to has gone')
+            ok(wait_for(lambda: spare not in children(box.warden), 6), p, f'{how.split()[0]}: who it was done to has gone')
 
 
 def case_limits(p):
@@ -200,7 +200,7 @@ def case_refused(p):
             (p.mkdir if name == '.git' else lambda path: p.write(path, ''))(box.ws / name)
             r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
             ok(spare and r.code != 0 and what in r.err, p, f'{name}: refused', r)
-            ok(wait_for(lambda: spare not in children(box.warden), 2) and not (box.ws / 'made').exists(), p, f'{name}: and who waited has gone without it')
+            ok(wait_for(lambda: spare not in children(box.warden), 6) and not (box.ws / 'made').exists(), p, f'{name}: and who waited has gone without it')
             (box.ws / name).rmdir() if name == '.git' else (box.ws / name).unlink()
             r = box.verb('exec', '-s', 's', '--', 'touch', 'made')
             ok(r.code == 0 and (box.ws / 'made').exists(), p, f'{name}: without it the next one does', r)

@@ -444,7 +444,7 @@ def case_timeout_PR11(p):
                               'while :; do sleep 1; done', out=out, timeout=300))
         took = time.monotonic() - begin
         ok(r['outcome'] == 'timeout' and 2 < took < 6, p, f'ends after SIGTERM and its grace ({took:.1f} s)', r)
-        ok(wait_for(lambda: not marked(word), 1), p, 'with all that it had started', marked(word))
+        ok(wait_for(lambda: not marked(word), 5), p, 'with all that it had started', marked(word))
         r = sb.run('sleep', '300', timeout=200)
         ok(r['outcome'] == 'timeout' and r['duration_ms'] < 2000, p, 'at once when it obeys', r)
         r = sb.sh('kill -STOP $$', timeout=200)
@@ -494,11 +494,11 @@ def case_daemons(p):
                                        ('memory', {'memory': 60 * MIB}, 'oom'), ('pids', {'pids': 9}, 'limit')):
             word = mark()
             r = sb.run('/usr/bin/python3', 'daemon.py', word, what, seconds=30, **options)
-            ok(r.get('outcome') == outcome and wait_for(lambda: not marked(word), 1), p, f'{what}: a daemon counts, and ends', (r, marked(word)))
+            ok(r.get('outcome') == outcome and wait_for(lambda: not marked(word), 5), p, f'{what}: a daemon counts, and ends', (r, marked(word)))
         word = mark()
         r = sb.run('/usr/bin/python3', 'daemon.py', word, 'nothing', timeout=20000)
         ok(r.get('outcome') == 'ok' and marked(word), p, 'twin: what a command leaves behind stays', r)
-    ok(wait_for(lambda: not marked(word), 2), p, 'until the sandbox ends', marked(word))
+    ok(wait_for(lambda: not marked(word), 5), p, 'until the sandbox ends', marked(word))
     (p.ws / 'daemon.py').unlink()
 
 
@@ -648,7 +648,7 @@ def case_names_of_the_host(p):
         number = sb.start('sleep', '300')
         time.sleep(0.3)
         make('.envrc')
-        ok(wait_for(lambda: gone('.envrc'), 2), p, 'twin: while one runs it does not stay')
+        ok(wait_for(lambda: gone('.envrc'), 5), p, 'twin: while one runs it does not stay')
         sb.order('end', number)
         sb.ended(number)
         sb.sh('(sleep 0.5; echo evil > .envrc) > /dev/null 2>&1 &')
@@ -657,7 +657,7 @@ def case_names_of_the_host(p):
         sb.sh('(sleep 300) > /dev/null 2>&1 &')
         time.sleep(0.2)
         make('.envrc')
-        ok(wait_for(lambda: gone('.envrc'), 2), p, 'nor while he is there')
+        ok(wait_for(lambda: gone('.envrc'), 5), p, 'nor while he is there')
 
 
 # -- Other boundaries ---------------------------------------------------------
@@ -685,7 +685,7 @@ def case_processes_visible(p):
         r = sb.sh(f'kill -9 {canary.pid}')
         ok('BOOTED' in r['out'] and canary.poll() is None, p, 'a process of the host is out of reach', r)
         r = sb.sh(f'setsid sh -c "sleep 300; : {word}" & sleep 300; : {word}', timeout=300)
-        ok(r['outcome'] == 'timeout' and wait_for(lambda: not marked(word), 1), p, 'ended with its kin', (r, marked(word)))
+        ok(r['outcome'] == 'timeout' and wait_for(lambda: not marked(word), 5), p, 'ended with its kin', (r, marked(word)))
         number = sb.start('sh', '-c', f'setsid sh -c "echo > up; sleep 300; : {word}" & sleep 300; : {word}')
         ok(wait_for((p.ws / 'up').exists), p, 'others run')
         sb.order('signal', number, 15)
@@ -730,7 +730,7 @@ def case_killed_keeper_PR13(p):
     sb.proc.wait(10)
     ok(wait_for(lambda: not marked(word) and not alive(warden)), p, 'the keeper is killed: nothing is left', marked(word))
     ok(pathlib.Path('/proc/self/mountinfo').read_text() == mounts, p, 'no mount')
-    ok(wait_for(lambda: scratches() <= tmp, 3), p, 'no scratch folder', scratches() - tmp)
+    ok(wait_for(lambda: scratches() <= tmp, 6), p, 'no scratch folder', scratches() - tmp)
     with Sandbox(p) as again:
         ok(again.run('true')['outcome'] == 'ok', p, 'the next one stands')
     ok(not any(d.exists() for d in made), p, 'and has removed what was left', made)

@@ -385,7 +385,7 @@ def case_much_output(p):
     with term(p, '--timeout', '500ms', '--', 'yes', m) as t:
         ok(wait_for(lambda: len(marked(m)) > 1), p, 'it floods a terminal that nobody reads')
         # What is left is pale itself, which has to say so on that terminal.
-        ok(wait_for(lambda: len(marked(m)) < 2, 3), p, 'blocked output: the timeout holds')
+        ok(wait_for(lambda: len(marked(m)) < 2, 8), p, 'blocked output: the timeout holds')
         ok(t.end() == 124 and t.seen.endswith(b'timed out after 500ms\r\n'), p, 'and is told',
            t.seen[-100:])
         ok(t.restored, p, 'settings are as before')
