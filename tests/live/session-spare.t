@@ -220,7 +220,7 @@ def case_written_down_first(p):
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 running = box.p.start(box.p.pale_path, 'exec', '-s', 's', '--', 'touch', 'made', cwd=box.ws, env=box.env, stderr=subprocess.DEVNULL)
                 has_it = lambda: os.path.samefile(f'/proc/{spare}/cwd', box.ws)
-                ok(spare and wait_for(has_it, 0.3), p, 'it prepares itself while that is written', spare)
+                ok(spare and wait_for(has_it, 3), p, 'it prepares itself while that is written', spare)
                 time.sleep(0.05)
                 ok(comm(spare) == 'pale' and not made.exists(), p, 'and goes no further', comm(spare))
                 if killed:
