@@ -24,7 +24,7 @@ struct ignore_rule;
 #define IGNORE_FILE      ".paleignore"
 #define IGNORE_SIZE_MAX  ((size_t)1 << 20)
 #define IGNORE_LINE_MAX  4096
-#define IGNORE_RULES_MAX 10000
+#define IGNORE_RULES_MAX 4096 /* each is held against every name */
 #define IGNORE_PATHS_MAX 4096 /* each becomes a mount */
 
 struct ignore {
