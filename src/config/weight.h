@@ -12,7 +12,7 @@ struct toml;
 struct toml_entry;
 
 /* In entries of lists, long ones counted as several. */
-#define WEIGHT_MAX ((size_t)500000)
+#define WEIGHT_MAX ((size_t)250000)
 
 /* The preset or command of DOC with which all of them together exceed WEIGHT_MAX, or NULL. DOC was
  * checked before; what it builds on in other files is not counted. */

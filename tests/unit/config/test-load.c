@@ -399,14 +399,14 @@ static void test_weight(void)
 
 		many_entries(&few, head, format, 1000, begin);
 		many_entries(&many, head, format, 1000, begin);
-		many_entries(&few, "", users[i], 400, "");
-		many_entries(&many, "", users[i], 600, "");
+		many_entries(&few, "", users[i], 200, "");
+		many_entries(&many, "", users[i], 300, "");
 		tap_ok(check_text(str_text(&few), LAYER_WORKSPACE, &err) == 0,
-		       "400 build on a list of 1000: %s", err.message);
+		       "200 build on a list of 1000: %s", err.message);
 		tap_ok(check_text(str_text(&many), LAYER_WORKSPACE, &err) == -E2BIG &&
 			       err.code == ERR_CONFIG && str_starts(err.message, "one.toml:") &&
-			       strstr(err.message, "more than 500000 entries"),
-		       "600 are too many: %s", err.message);
+			       strstr(err.message, "more than 250000 entries"),
+		       "300 are too many: %s", err.message);
 	}
 }
 
