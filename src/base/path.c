@@ -350,6 +350,42 @@ void paths_fold(struct strv *paths)
 	strv_sort_unique(paths);
 }
 
+size_t path_folder_len(const char *path, size_t len)
+{
+	if (len <= 1)
+		return 0;
+	while (--len > 0 && path[len] != '/')
+		;
+	return len ? len : 1;
+}
+
+int path_compare_part(const char *path, size_t len, const char *other)
+{
+	int order = strncmp(path, other, len);
+
+	return order ? order : -!!other[len];
+}
+
+bool paths_cover(const struct strv *folded, const char *path)
+{
+	for (size_t len = strlen(path); len > 0; len = path_folder_len(path, len)) {
+		size_t low = 0, high = folded->len;
+
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+			int order = path_compare_part(path, len, folded->items[middle]);
+
+			if (order == 0)
+				return true;
+			if (order > 0)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+	}
+	return false;
+}
+
 char *path_join(const char *dir, const char *name)
 {
 	size_t len = strlen(dir), name_len;

@@ -62,6 +62,13 @@ int path_normalize(const char *base, const char *path, char **ret_path);
 bool path_covers(const char *dir, const char *path);
 /* Sort, and drop what is there twice or below another. All normalized. */
 void paths_fold(struct strv *paths);
+/* Does one of FOLDED, which paths_fold() made, cover PATH? */
+bool paths_cover(const struct strv *folded, const char *path);
+/* The first LEN bytes of PATH, which is absolute, are a path: how many of them are its folder's?
+ * 0 for the root's. */
+size_t path_folder_len(const char *path, size_t len);
+/* strcmp() of the first LEN bytes of PATH, and OTHER. */
+int path_compare_part(const char *path, size_t len, const char *other);
 /* Join with exactly one slash. NULL: no memory. */
 char *path_join(const char *dir, const char *name);
 const char *path_basename(const char *path); /* borrows; "/" gives "/" */

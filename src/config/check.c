@@ -10,9 +10,12 @@
 #include "base/str.h"
 #include "config/keys.h"
 #include "config/value.h"
+#include "config/weight.h"
 
 #define DEPTH_MAX      8 /* deeper than any key */
 #define CANDIDATES_MAX 64
+#define ENTRIES_MAX                                                                                \
+	1024 /* of a list or table in a project's file, which anybody may have written */
 
 struct check {
 	const char *file;
@@ -206,26 +209,59 @@ static int check_scalar(const struct check *c, const struct key *key,
 	return r < 0 ? at(c, value->pos, r) : 0;
 }
 
+/* Is a list or table of ENTRIES short enough? */
+static int check_count(const struct check *c, const struct key *key, size_t entries,
+		       struct toml_pos pos)
+{
+	bool bounded = c->layer == LAYER_WORKSPACE;
+	int r = key_check_count(key, entries, bounded ? ENTRIES_MAX : 0, c->err);
+
+	if (r == 0)
+		return 0;
+	if (bounded && !key->most)
+		err_hint(c->err, r, "a project may not list more; your own file can");
+	return at(c, pos, r);
+}
+
+/* "example.org:80,443" becomes a rule for each port. */
+static size_t count_ports(const char *host)
+{
+	size_t n = 1;
+
+	for (const char *comma = strchr(host, ','); comma; comma = strchr(comma + 1, ','))
+		n++;
+	return n;
+}
+
 static int check_list(const struct check *c, const struct key *key, const struct toml_value *value)
 {
+	size_t entries;
+	int r;
+
 	if (value->type != TOML_ARRAY)
 		return wrong_type(c, key, value, "");
-	for (size_t i = 0; i < value->array.len; i++) {
-		int r = check_scalar(c, key, value->array.items[i], " in it");
+	entries = value->array.len;
+	r = check_count(c, key, entries, value->pos);
+	for (size_t i = 0; i < value->array.len && r == 0; i++) {
+		const struct toml_value *item = value->array.items[i];
 
-		if (r < 0)
-			return r;
+		r = check_scalar(c, key, item, " in it");
+		if (r == 0 && key->type == KEY_HOSTS)
+			entries += count_ports(item->string.bytes) - 1;
 	}
-	return 0;
+	return r < 0 ? r : check_count(c, key, entries, value->pos);
 }
 
 static int check_text_map(struct check *c, const struct key *key, const struct toml_value *value)
 {
+	int r;
+
 	if (value->type != TOML_TABLE)
 		return wrong_type(c, key, value, "");
+	r = check_count(c, key, value->table.len, value->pos);
+	if (r < 0)
+		return r;
 	for (const struct toml_entry *e = value->table.first; e; e = e->next) {
-		int r;
-
 		if (strlen(e->key) != e->key_len || !variable_is_valid(e->key)) {
 			err_set(c->err, ERR_CONFIG, -EINVAL, "'%s' is no name of a variable",
 				e->key);
@@ -292,6 +328,18 @@ static int check_name(const struct check *c, const struct toml_entry *entry)
 	return at(c, entry->pos, -EINVAL);
 }
 
+/* A table whose keys are names that the user chooses, or one on the way to keys. */
+static int check_names(struct check *c, const struct toml_entry *entry)
+{
+	const struct key key = {.path = entry->key, .type = KEY_TEXT_MAP};
+	int r;
+
+	if (entry->value->type != TOML_TABLE)
+		return wrong_type(c, &key, entry->value, "");
+	r = check_count(c, &key, entry->value->table.len, entry->value->pos);
+	return r < 0 ? r : check_table(c, entry->value, NULL);
+}
+
 /* SPEC is the key of the table if it is a spec table. */
 static int check_entry(struct check *c, const struct toml_entry *entry, const struct key *spec)
 {
@@ -310,11 +358,8 @@ static int check_entry(struct check *c, const struct toml_entry *entry, const st
 	r = check_name(c, entry);
 	if (r < 0)
 		return r;
-	if (!key) {
-		if (entry->value->type == TOML_TABLE)
-			return check_table(c, entry->value, NULL);
-		return wrong_type(c, &(struct key){.type = KEY_TEXT_MAP}, entry->value, "");
-	}
+	if (!key)
+		return check_names(c, entry);
 	r = check_where(c, key, entry);
 	return r < 0 ? r : check_value(c, key, entry->value);
 }
@@ -334,8 +379,17 @@ static int check_table(struct check *c, const struct toml_value *table, const st
 int config_check(const struct toml *doc, const char *file, enum layer layer, struct err *err)
 {
 	struct check c = {.file = file, .layer = layer, .err = err};
+	const struct toml_entry *heavy;
+	int r = check_table(&c, toml_root(doc), NULL);
 
-	return check_table(&c, toml_root(doc), NULL);
+	heavy = r == 0 && layer == LAYER_WORKSPACE ? weight_excess(doc) : NULL;
+	if (!heavy)
+		return r;
+	err_set(err, ERR_CONFIG, -E2BIG,
+		"up to '%s', presets and commands build on more than %zu entries of lists",
+		heavy->key, WEIGHT_MAX);
+	err_hint(err, -E2BIG, "let fewer of them have the long lists");
+	return at(&c, heavy->pos, -E2BIG);
 }
 
 int config_check_spec(const struct toml *doc, const char *file, struct err *err)

@@ -188,11 +188,23 @@ static int visit_hidden(struct walk *w, const struct entry *e, struct err *err)
 	return ignore_note_file(w->found, &st) < 0 ? err_oom(err) : WALK_PASS;
 }
 
-static int note_folder(int workspace, const char *path, struct ignore_found *found, struct err *err)
+/* Many links lead to one folder, and rules name folders of folders: each is walked but once. */
+static int note_folders(int workspace, struct ignore_found *found, struct err *err)
 {
-	struct walk inner = {.workspace = workspace, .found = found, .visit = visit_hidden};
+	int r = 0;
 
-	return walk_run(&inner, path, err);
+	paths_fold(&found->folders);
+	for (size_t i = 0; i < found->folders.len && r == 0; i++) {
+		struct walk inner = {.workspace = workspace, .found = found, .visit = visit_hidden};
+
+		r = walk_run(&inner, found->folders.items[i], err);
+	}
+	return r;
+}
+
+static int add_folder(struct ignore_found *found, const char *path, struct err *err)
+{
+	return strv_add(&found->folders, path) < 0 ? err_oom(err) : 0;
 }
 
 static int visit_all(struct walk *w, const struct entry *e, struct err *err)
@@ -204,7 +216,7 @@ static int visit_all(struct walk *w, const struct entry *e, struct err *err)
 		return WALK_ENTER;
 	r = add_path(w->found, list, e->path, err);
 	if (r == 0)
-		r = e->type == DT_DIR ? note_folder(w->workspace, e->path, w->found, err)
+		r = e->type == DT_DIR ? add_folder(w->found, e->path, err)
 				      : visit_hidden(w, e, err);
 	return r < 0 ? r : WALK_PASS;
 }
@@ -232,7 +244,7 @@ int ignore_collect_path(int workspace, const char *path, struct ignore_found *fo
 		return err_sys(err, fd < 0 ? fd : -errno, "look at %s", path);
 	r = add_path(found, &found->paths, path, err);
 	if (r == 0 && S_ISDIR(st.st_mode))
-		return note_folder(workspace, path, found, err);
+		return add_folder(found, path, err);
 	if (r == 0 && ignore_note_file(found, &st) < 0)
 		r = err_oom(err);
 	return r;
@@ -310,7 +322,10 @@ int ignore_collect_aliases(int workspace, struct ignore_found *found, struct err
 					.found = found,
 					.visit = visit_aliases,
 					.hide_closed = true}};
+	int r = note_folders(workspace, found, err);
 
+	if (r < 0)
+		return r;
 	paths_fold(&found->paths);
 	settle_shared(found);
 	if (found->shared_len == 0)
@@ -323,6 +338,7 @@ void ignore_found_release(struct ignore_found *found)
 {
 	strv_release(&found->paths);
 	strv_release(&found->links);
+	strv_release(&found->folders);
 	free(found->shared);
 	*found = (struct ignore_found){0};
 }

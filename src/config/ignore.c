@@ -68,8 +68,9 @@ static int add_line(struct ignore *ignore, const char *line, size_t len, const c
 		return 0;
 	*ret_why = len > IGNORE_LINE_MAX             ? "this line is too long"
 		   : ends_in_odd_blank(line, len)    ? "a tab or another blank at its end"
-		   : ignore->len == IGNORE_RULES_MAX ? "too many rules"
+		   : ignore->len == IGNORE_RULES_MAX ? "more than 4096 rules"
 						     : NULL;
+	_Static_assert(IGNORE_RULES_MAX == 4096, "the message says another number");
 	if (*ret_why)
 		return -EINVAL;
 	if (reserve_one(ignore) < 0)

@@ -24,7 +24,7 @@ struct ignore_rule;
 #define IGNORE_FILE      ".paleignore"
 #define IGNORE_SIZE_MAX  ((size_t)1 << 20)
 #define IGNORE_LINE_MAX  4096
-#define IGNORE_RULES_MAX 10000
+#define IGNORE_RULES_MAX 4096 /* each is held against every name */
 #define IGNORE_PATHS_MAX 4096 /* each becomes a mount */
 
 struct ignore {
@@ -60,8 +60,9 @@ struct ignore_shared {
 
 /* Paths are relative to the workspace. */
 struct ignore_found {
-	struct strv paths; /* files, and folders as a whole */
-	struct strv links; /* symbolic links: nothing can be mounted on one */
+	struct strv paths;   /* files, and folders as a whole */
+	struct strv links;   /* symbolic links: nothing can be mounted on one */
+	struct strv folders; /* of the paths; in the end, those that were looked into */
 	struct ignore_shared *shared;
 	size_t shared_len, shared_cap;
 };
@@ -78,6 +79,6 @@ int ignore_collect_path(int workspace, const char *path, struct ignore_found *fo
 /* ST is of a hidden file: does it have names elsewhere? 0 or -ENOMEM. */
 int ignore_note_file(struct ignore_found *found, const struct stat *st);
 /* Add the other names that hidden files have below WORKSPACE. Walks only if
- * there can be any. */
+ * there can be any, and into a hidden folder once, however often it was found. */
 int ignore_collect_aliases(int workspace, struct ignore_found *found, struct err *err);
 void ignore_found_release(struct ignore_found *found);

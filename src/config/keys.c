@@ -10,6 +10,7 @@
 #define PIB          ((uint64_t)1 << 50)
 #define TEN_YEARS_MS ((uint64_t)3650 * 24 * 3600 * 1000)
 #define PIDS_MAX     ((uint64_t)4194304) /* the kernel's PID_MAX_LIMIT */
+#define CACHES_MAX   64                  /* each is a folder that stays, and a mount */
 
 static const char *const networks[] = {"none", "localhost", "allowed_hosts", "unrestricted", NULL};
 static const char *const filesystems[] = {"none",         "readonly",     "workspace_only",
@@ -121,7 +122,7 @@ const struct key spec_keys[DIM_COUNT_] = {
 	[DIM_EPHEMERAL] = {"ephemeral", .type = KEY_BOOL, .def = "false", ANYWHERE,
 		OPTION("ephemeral", NULL),
 		.help = "with readonly: writes in the workspace work and are thrown away"},
-	[DIM_CACHES] = {"caches", .type = KEY_PATHS, .def = "[]", ANYWHERE,
+	[DIM_CACHES] = {"caches", .type = KEY_PATHS, .most = CACHES_MAX, .def = "[]", ANYWHERE,
 		OPTION("cache", "PATH"),
 		.help = "paths of which the project keeps a private, writable copy"},
 	[DIM_TMPFS] = {"tmpfs", SIZE(64 * KIB), ANYWHERE,

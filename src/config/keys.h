@@ -73,6 +73,7 @@ struct key {
 	enum key_type type;
 	const char *const *choices; /* NULL-terminated, for KEY_CHOICE(S) */
 	uint64_t min, max;          /* for numbers */
+	size_t most;                /* for lists: entries at most, whoever wrote them; 0: any */
 	const char *def;            /* TOML, in a command's spec table; NULL: unset */
 	const char *help;           /* one line, no full stop */
 	unsigned where;             /* KEY_SYSTEM | … */

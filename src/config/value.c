@@ -244,6 +244,16 @@ int key_parse(const struct key *key, const char *text, uint64_t *ret_number, str
 	BUG("a table is not parsed from text");
 }
 
+int key_check_count(const struct key *key, size_t entries, size_t most, struct err *err)
+{
+	if (key->most && (!most || key->most < most))
+		most = key->most;
+	if (!most || entries <= most)
+		return 0;
+	return err_set(err, ERR_CONFIG, -E2BIG, "%s has %zu entries, at most %zu are allowed",
+		       label(key), entries, most);
+}
+
 /* Without slashes and double stars at the end: a rule covers what is below anyway. */
 static size_t rule_length(const char *text)
 {

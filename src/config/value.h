@@ -7,6 +7,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct err;
@@ -20,6 +21,10 @@ bool key_is_list(const struct key *key);
  * booleans 0 or 1, numbers their value, in *RET_NUMBER; other types 0. Host
  * rules are left to policy/. */
 int key_parse(const struct key *key, const char *text, uint64_t *ret_number, struct err *err);
+
+/* Has a list of KEY no more entries than MOST, and than the key takes at all? A MOST of 0 is no
+ * bound. */
+int key_check_count(const struct key *key, size_t entries, size_t most, struct err *err);
 
 bool name_is_valid(const char *text);     /* KEY_NAME */
 bool variable_is_valid(const char *text); /* of the environment */

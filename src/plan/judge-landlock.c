@@ -58,6 +58,9 @@ int judge_landlock_refuse(const struct compiler *c, struct err *err)
 		return cannot("ephemeral: it has no overlay to throw away",
 			      "use --engine native, or filesystem = \"readonly\" without ephemeral",
 			      err);
+	if (spec->caches.len && !(c->given & DIM_BIT(DIM_CACHES)))
+		return cannot("caches: without mounts it puts no folder in the place of another",
+			      native, err);
 	if (spec->nested)
 		return cannot("nested: who is in a Landlock domain cannot mount", native, err);
 	if (c->resolved->spec.tmpfs != SPEC_UNLIMITED && !(c->given & DIM_BIT(DIM_TMPFS)))

@@ -161,6 +161,9 @@ static int refuse_bwrap(const struct compiler *c, struct err *err)
 		why = "started by root, it would leave the whole filesystem to the real root";
 	else if (c->host->uid == 0 && c->site->workspace_uid == 0)
 		why = "started by root, it runs as the owner of the workspace, and that is root";
+	else if (c->host->uid == 0 && c->spec->caches.len)
+		why = "started by root, it runs as the owner of the workspace, who cannot enter "
+		      "root's state, where caches are kept";
 	if (!why)
 		return 0;
 	return err_hint(

@@ -18,7 +18,8 @@ struct layout {
 	const struct spec *spec;
 	const struct host *host;
 	const struct site *site;
-	bool whole_root; /* the host's "/" is the root */
+	size_t site_next; /* of its paths: where to begin to look for one */
+	bool whole_root;  /* the host's "/" is the root */
 	bool write_root;
 	bool bare;          /* no mounts: what is allowed is a list of rules */
 	bool staged;        /* what is written goes to a stage */
@@ -29,7 +30,7 @@ struct layout {
 };
 
 /* What is at a path that the spec names. */
-const struct site_path *layout_find_site(const struct site *site, const char *path);
+const struct site_path *layout_find_site(struct layout *l, const char *path);
 /* /proc, /dev and /sys are the sandbox's own. */
 bool layout_is_kernel_path(const char *path);
 /* Is it, or a folder around it? PATH as seen inside, once l->hides is filled. */

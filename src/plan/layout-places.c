@@ -19,11 +19,19 @@
 #include "plan/toolchains.h"
 #include "policy/spec.h"
 
-const struct site_path *layout_find_site(const struct site *site, const char *path)
+/* They were probed list by list, and so they are asked for. */
+const struct site_path *layout_find_site(struct layout *l, const char *path)
 {
-	for (size_t i = 0; i < site->paths_len; i++)
-		if (str_eq(site->paths[i].path, path))
-			return &site->paths[i];
+	const struct site *site = l->site;
+
+	for (size_t i = 0; i < site->paths_len; i++) {
+		const struct site_path *at = &site->paths[(l->site_next + i) % site->paths_len];
+
+		if (!str_eq(at->path, path))
+			continue;
+		l->site_next = (size_t)(at - site->paths) + 1;
+		return at;
+	}
 	BUG("a path of the spec was not probed");
 }
 
@@ -37,7 +45,7 @@ int layout_collect_hidden(struct layout *l, struct err *err)
 	const struct strv *rules = &l->spec->paths_hidden;
 
 	for (size_t i = 0; i < rules->len; i++) {
-		const struct site_path *at = layout_find_site(l->site, rules->items[i]);
+		const struct site_path *at = layout_find_site(l, rules->items[i]);
 
 		if (at->type == SITE_ABSENT)
 			continue;
@@ -79,7 +87,7 @@ static int add_rules(struct layout *l, const struct strv *rules, enum access acc
 		     struct err *err)
 {
 	for (size_t i = 0; i < rules->len; i++) {
-		const struct site_path *at = layout_find_site(l->site, rules->items[i]);
+		const struct site_path *at = layout_find_site(l, rules->items[i]);
 		struct place place = {
 			.dst = at->real, .src = at->real, .access = access, .id = at->id};
 
@@ -133,7 +141,7 @@ static const char *misfit(const struct layout *l, const struct site_path *at)
 static int add_sockets(struct layout *l, struct err *err)
 {
 	for (size_t i = 0; i < l->spec->sockets.len; i++) {
-		const struct site_path *at = layout_find_site(l->site, l->spec->sockets.items[i]);
+		const struct site_path *at = layout_find_site(l, l->spec->sockets.items[i]);
 		const char *why = misfit(l, at);
 
 		if (is_hidden_by_name(l, at->path))

@@ -82,9 +82,8 @@ static int insert_workspace(struct layout *l)
 
 	if (!at || !at->is_staged || str_eq(at->dst, place.dst))
 		return 0;
-	for (size_t i = 0; i < l->hidden.len; i++)
-		if (path_covers(l->hidden.items[i], place.src))
-			return 0;
+	if (paths_cover(&l->hidden, place.src))
+		return 0;
 	return places_insert(&l->places, place);
 }
 

@@ -68,10 +68,7 @@ static int hide_all(struct layout *l)
 
 bool layout_is_hidden(const struct layout *l, const char *path)
 {
-	for (size_t i = 0; i < l->hides.len; i++)
-		if (path_covers(l->hides.items[i], path))
-			return true;
-	return false;
+	return paths_cover(&l->hides, path);
 }
 
 /* A link cannot be hidden: where it can be replaced, it is no way to policy. */
@@ -120,7 +117,7 @@ static int protect_names(struct layout *l, struct err *err)
 	const struct strv *rules = &l->spec->paths_writable;
 
 	for (size_t i = 0; i < rules->len; i++) {
-		const struct site_path *at = layout_find_site(l->site, rules->items[i]);
+		const struct site_path *at = layout_find_site(l, rules->items[i]);
 
 		if (at->type == SITE_ABSENT || !protection_covers(&l->site->protection, at->real))
 			continue;
@@ -231,7 +228,7 @@ static int emit_aliases(struct layout *l, const struct strv *rules)
 	int r = 0;
 
 	for (size_t i = 0; i < rules->len && r == 0; i++) {
-		const struct site_path *at = layout_find_site(l->site, rules->items[i]);
+		const struct site_path *at = layout_find_site(l, rules->items[i]);
 
 		if (at->type != SITE_ABSENT)
 			r = emit_alias(l, at->path, at->real);

@@ -44,11 +44,8 @@ static bool is_hidden(const struct place *place, const struct strv *hidden)
 {
 	if (place->access == ACCESS_PRIVATE || place->is_root)
 		return false;
-	for (size_t i = 0; i < hidden->len; i++)
-		if (path_covers(hidden->items[i], place->dst) ||
-		    (!place->is_cache && path_covers(hidden->items[i], place->src)))
-			return true;
-	return false;
+	return paths_cover(hidden, place->dst) ||
+	       (!place->is_cache && paths_cover(hidden, place->src));
 }
 
 /* By path, and of one path the loosest first: it is the one that counts. */
@@ -60,14 +57,29 @@ static int compare(const void *a, const void *b)
 	return order ? order : (int)y->access - (int)x->access;
 }
 
+/* The first of the sorted ITEMS that is at the first PART bytes of PATH, or NULL. */
+static const struct place *find_at(const struct place *items, size_t len, const char *path,
+				   size_t part)
+{
+	size_t low = 0, high = len;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (path_compare_part(path, part, items[middle].dst) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < len && path_compare_part(path, part, items[low].dst) == 0 ? &items[low] : NULL;
+}
+
 static const struct place *nearest(const struct place *items, size_t len, const char *path)
 {
 	const struct place *found = NULL;
 
-	for (size_t i = 0; i < len; i++)
-		if (path_covers(items[i].dst, path) &&
-		    (!found || strlen(items[i].dst) > strlen(found->dst)))
-			found = &items[i];
+	for (size_t part = strlen(path); part > 0 && !found; part = path_folder_len(path, part))
+		found = find_at(items, len, path, part);
 	return found;
 }
 

@@ -47,7 +47,7 @@ void places_release(struct places *places);
 /* Does a place that somebody asked for show PATH? */
 bool places_show(const struct places *places, const char *path);
 
-/* Drop what HIDDEN covers, by either name, and what adds nothing to the folder
+/* Drop what HIDDEN, which is folded, covers, by either name, and what adds nothing to the folder
  * around it: writable beats readable. Sort by path. */
 void places_settle(struct places *places, const struct strv *hidden);
 

@@ -57,14 +57,6 @@ static bool is_inner(const struct protection *protection, const char *path)
 	return false;
 }
 
-static bool is_hidden(const struct strv *hides, const char *path)
-{
-	for (size_t i = 0; i < hides->len; i++)
-		if (path_covers(hides->items[i], path))
-			return true;
-	return false;
-}
-
 /* ITEM, which PLACE shows as PATH. */
 static int protect_at(struct protect *p, const struct protected_path *item,
 		      const struct place *place, const char *path)
@@ -99,7 +91,7 @@ static int protect_item(struct protect *p, const struct protected_path *item)
 		inside = place_name_of(place, path);
 		if (!inside)
 			return -ENOMEM;
-		if (places_at(p->places, inside) == place && !is_hidden(p->hides, inside))
+		if (places_at(p->places, inside) == place && !paths_cover(p->hides, inside))
 			r = protect_at(p, item, place, inside);
 	}
 	return r;

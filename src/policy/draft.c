@@ -129,6 +129,7 @@ int draft_set(struct draft *draft, enum dim dim, const struct strv *texts, bool 
 {
 	_cleanup_(strv_release) struct strv list = {0};
 	struct strv *target = spec_list(&draft->out->spec, dim);
+	int r;
 
 	if (!target)
 		return set_scalar(draft, dim, texts->items[0], err);
@@ -137,12 +138,14 @@ int draft_set(struct draft *draft, enum dim dim, const struct strv *texts, bool 
 	if (dim == DIM_HOSTS && !add)
 		strv_release(&draft->out->groups);
 	for (size_t i = 0; i < texts->len; i++) {
-		int r = add_item(draft, dim, texts->items[i], base, &list, err);
-
+		r = add_item(draft, dim, texts->items[i], base, &list, err);
 		if (r < 0)
 			return r;
 	}
 	strv_sort_unique(&list);
+	r = key_check_count(&spec_keys[dim], list.len, 0, err);
+	if (r < 0)
+		return r;
 	strv_release(target);
 	*target = list;
 	list = (struct strv){0};

@@ -7,6 +7,63 @@ sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
 
 
+def lacking(p):
+    """Which kind of caches it is that this engine does not have for this user, or None."""
+    return next((kind for kind in ('caches',) + ('caches of root',) * p.is_root if not has(kind)), None)
+
+
+def offered(case):
+    """A case for engines that have caches."""
+    def judged(p):
+        if lacking(p):
+            skip(p, MISSING[ENGINE][lacking(p)], only_root=True)
+        else:
+            case(p)
+    judged.__name__ = case.__name__
+    return judged
+
+
+def case_refused_where_it_would_be_useless(p):
+    p.no_config()
+    p.mkdir(p.home / '.cache/thing')
+    other = [('landlock', '--processes', 'visible')] * (not ENGINE and not p.is_root)
+    for engine, *options in [(ENGINE,)] * (lacking(p) is not None) + other:
+        options = ['--engine', engine, *options]
+        for more in ([], ['--explain']):
+            r = p.sh(*options, *more, '--cache', '~/.cache/thing', '--', 'touch ran')
+            ok(r.code == 125 and not r.booted and b'caches' in r.err and b'--engine native' in r.err, p,
+               f'{engine}{" --explain" * bool(more)}: refused, with what would do', r)
+        ok(not list(p.base.glob('state/pale/*/caches')) and not (p.ws / 'ran').exists(), p, f'{engine}: nothing is made')
+        r = p.sh(*options, '--', 'touch ran')
+        ok(r.booted and (p.ws / 'ran').exists(), p, f'{engine}: twin: without a cache it runs', r)
+        (p.ws / 'ran').unlink(missing_ok=True)
+    if not lacking(p):
+        r = p.sh('--cache', '~/.cache/thing', '--', 'touch ~/.cache/thing/made')
+        ok(r.booted and r.code == 0 and list((p.base / 'state').rglob('made')), p, 'twin: elsewhere it is made', r)
+    p.no_config()
+
+
+@offered
+def case_bounded(p):
+    """Each is a folder that stays: neither a project nor an option makes thousands."""
+    p.no_config()
+    options = [word for i in range(65) for word in ('--cache', f'~/c/{i}')]
+    r = p.sh(*options, '--', 'true')
+    ok(r.code == 125 and not r.booted and b'at most 64' in r.err, p, '65 options are refused', r)
+    listed = ', '.join(f'"~/c/{i}"' for i in range(65))
+    p.write(p.ws / 'pale.toml', f'[commands.b]\ncmd = "echo BOOTED"\n[commands.b.sandbox]\ncaches = [{listed}]\n')
+    r = p.pale('b')
+    ok(r.code == 125 and not r.booted and b'pale.toml:4:10: caches has 65 entries, at most 64' in r.err, p,
+       'and so are 65 of a file', r)
+    ok(not list(p.base.glob('state/pale/*/caches/*')), p, 'nothing is made')
+    p.no_config()
+    r = p.sh(*options[:-2], '--', 'for c in ~/c/*; do touch $c/made; done')
+    kept = list((p.base / 'state').rglob('made'))
+    ok(r.booted and r.code == 0 and len(kept) == 64, p, 'twin: 64 are made', f'{len(kept)}\n{r}')
+    p.no_config()
+
+
+@offered
 def case_kept(p):
     p.no_config()
     cache = p.mkdir(p.home / '.cache/thing')
@@ -30,6 +87,7 @@ def case_kept(p):
     ok(r.booted and r.code != 0, p, 'the state itself stays out of sight', r)
 
 
+@offered
 def case_of_a_cloned_project(p):
     p.no_config()
     p.write(p.ws / 'pale.toml', '[commands.b]\ncmd = "echo x > ~/.cache/thing/f && echo WROTE"\n'
@@ -39,6 +97,7 @@ def case_of_a_cloned_project(p):
     p.no_config()
 
 
+@offered
 def case_explain_makes_nothing(p):
     p.no_config()
     r = p.pale('--cache', '~/.cache/thing', '--explain', '--', 'true')
@@ -46,6 +105,7 @@ def case_explain_makes_nothing(p):
        'nothing is made by --explain', r)
 
 
+@offered
 def case_planted_FW03(p):
     """The kept folder cannot be turned into a way out by what is put into it."""
     p.no_config()
@@ -57,6 +117,7 @@ def case_planted_FW03(p):
     p.no_config()
 
 
+@offered
 def case_not_of_the_kernel(p):
     """What is at /proc inside is read by the process that watches over the command."""
     p.no_config()
@@ -75,5 +136,5 @@ def case_not_of_the_kernel(p):
     (p.ws / 'link').rmdir()
 
 
-main(case_not_of_the_kernel, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
+main(case_not_of_the_kernel, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
      uids=(1000,))

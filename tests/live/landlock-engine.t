@@ -249,6 +249,7 @@ def case_refusals(p):
             ('isolated', ('--engine', 'landlock'), b'--allow-degraded processes'),
             ('ephemeral', ENGINE + ('--filesystem', 'readonly', '--ephemeral'), b'--engine native'),
             ('tmpfs', ENGINE + ('--tmpfs', '64m'), b'no private /tmp'),
+            ('caches', ENGINE + ('--cache', '~/.cache/thing'), b'cannot do caches'),
             ('nested', ENGINE + ('--nested',), b'cannot mount'),
             ('hidden in the workspace', ENGINE + ('--hide', str(p.ws / '.env')), b'cannot hide'),
             ('the whole root', ENGINE + ('--read', '/'), b'cannot do paths_readable'),

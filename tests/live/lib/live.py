@@ -41,12 +41,14 @@ ENGINE = os.environ.get('PALE_ENGINE', '')
 MISSING = {
     'bwrap': {
         'ephemeral': 'bwrap makes no overlay',
+        'caches of root': "bwrap runs as the owner of the workspace, who cannot enter root's state",
         'root': "bwrap is not for root's own workspace, nor for root with the whole filesystem",
         'outer namespace': "in a namespace without root, no bwrap is root's alone",
     },
     'landlock': {
         'ephemeral': 'landlock makes no overlay',
         'root': "landlock is not for root's own workspace",
+        'caches': 'landlock has no mounts that put a folder in the place of another',
         'nested': 'landlock has no namespaces to nest in',
         'isolated': 'landlock has no namespaces: the processes, names and IPC of the host are there, or closed',
         'private': "landlock has no private folders: the host's are closed",

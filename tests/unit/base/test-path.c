@@ -390,6 +390,48 @@ static void test_fold(void)
 	tap_ok(paths.len == 1 && str_eq(paths.items[0], "/"), "the root covers all");
 }
 
+/* A path of up to four names, some of which begin like others. */
+static char *some_path(unsigned *seed)
+{
+	static const char *const names[] = {"a", "a-b", "a.b", "ab", "b", "\xc3\xa4"};
+	struct str path = {0};
+
+	do {
+		*seed = *seed * 1103515245 + 12345;
+		if (str_appendf(&path, "/%s", names[(*seed >> 16) % array_len(names)]) < 0)
+			abort();
+	} while (path.len < 14 && *seed >> 24 & 3);
+	return path.data;
+}
+
+static void test_cover(void)
+{
+	unsigned seed = 7, wrong = 0, covered = 0, trials = 0;
+	struct strv none = {0}, root = {.items = (char *[]){"/", NULL}, .len = 1};
+
+	for (int round = 0; round < 300; round++) {
+		_cleanup_(strv_release) struct strv folded = {0};
+
+		for (int i = 0; i < round % 23; i++)
+			if (strv_take(&folded, some_path(&seed)) < 0)
+				abort();
+		paths_fold(&folded);
+		for (int i = 0; i < 50; i++, trials++) {
+			_cleanup_(freep) char *path = some_path(&seed);
+			bool want = false;
+
+			for (size_t k = 0; k < folded.len; k++)
+				want |= path_covers(folded.items[k], path);
+			covered += want;
+			wrong += paths_cover(&folded, path) != want;
+		}
+	}
+	tap_ok(wrong == 0 && covered > trials / 10 && covered < trials,
+	       "as each by itself: %u wrong, %u of %u covered", wrong, covered, trials);
+	tap_ok(paths_cover(&root, "/") && paths_cover(&root, "/a/b"), "the root covers all");
+	tap_ok(!paths_cover(&none, "/") && !paths_cover(&none, "/a"), "nothing covers nothing");
+}
+
 int main(void)
 {
 	int dirfd;
@@ -414,6 +456,7 @@ int main(void)
 	test_lexical();
 	test_join();
 	test_fold();
+	test_cover();
 	scratch_leave();
 	return tap_done();
 }

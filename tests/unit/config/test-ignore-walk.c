@@ -126,6 +126,39 @@ static void test_given_path(void)
 	tap_eq_int(ignore_collect_path(hard, "absent", &found, &err), -ENOENT, "a path must exist");
 }
 
+/* A project can have a thousand links to its largest folder. */
+static void test_folders_once(void)
+{
+	_cleanup_(ignore_found_release) struct ignore_found found = {0};
+	_cleanup_(fd_closep) int here = -1;
+	struct err err = {0};
+	int r = 0;
+
+	make_dir("once");
+	make_dir("once/d");
+	make_dir("once/d/e");
+	make_dir("once/d-e");
+	scratch_write("once/d/e/file", "");
+	must(link("once/d/e/file", "once/other") == 0);
+	here = open("once", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	must(here >= 0);
+	for (int i = 0; i < 100 && r == 0; i++) {
+		r = ignore_collect_path(here, "d/e", &found, &err);
+		if (r == 0)
+			r = ignore_collect_path(here, "d", &found, &err);
+	}
+	if (r == 0)
+		r = ignore_collect_path(here, "d-e", &found, &err);
+	if (r == 0)
+		r = ignore_collect_aliases(here, &found, &err);
+	tap_eq_int(r, 0, "a folder that is found often: %s", err.message);
+	tap_ok(found.folders.len == 2 && strv_has(&found.folders, "d") &&
+		       strv_has(&found.folders, "d-e"),
+	       "is looked into once, and not again in another one: %zu", found.folders.len);
+	tap_ok(found.paths.len == 3 && strv_has(&found.paths, "other"),
+	       "other names of what is in it are found");
+}
+
 static void test_depth(void)
 {
 	_cleanup_(ignore_found_release) struct ignore_found found = {0};
@@ -268,6 +301,7 @@ int main(void)
 		test_tree();
 		test_hard_links();
 		test_given_path();
+		test_folders_once();
 		test_depth();
 		test_limit();
 		test_closed();

@@ -233,7 +233,7 @@ static void test_refused(void)
 	       "a comment may be as long as the file");
 	for (size_t i = 0; i + 1 < IGNORE_SIZE_MAX; i += 2)
 		memcpy(big + i, "a\n", 2);
-	refused_bytes(big, IGNORE_SIZE_MAX, IGNORE_RULES_MAX + 1, "too many rules");
+	refused_bytes(big, IGNORE_SIZE_MAX, IGNORE_RULES_MAX + 1, "more than 4096 rules");
 	tap_ok(ignore_parse("f", big, (size_t)2 * IGNORE_RULES_MAX, &ignore, NULL) == 0 &&
 		       ignore.len == IGNORE_RULES_MAX,
 	       "as many rules as allowed");

@@ -299,6 +299,117 @@ static void test_layers(void)
 	tap_eq_str(origin_text(&s.origin, buf, sizeof(buf)), "--network", "an option has no line");
 }
 
+/* FORMAT with NUMBER in place of '#'. */
+static void number_into(const char *format, size_t number, char *ret, size_t size)
+{
+	const char *mark = strchr(format, '#');
+
+	snprintf(ret, size, "%.*s%zu%s", (int)(mark - format), format, number, mark + 1);
+}
+
+/* A list of N entries, which FORMAT makes of their numbers, between HEAD and TAIL. */
+static void many_entries(struct str *text, const char *head, const char *format, size_t n,
+			 const char *tail)
+{
+	str_append(text, head);
+	for (size_t i = 0; i < n; i++) {
+		char entry[64];
+
+		number_into(format, i, entry, sizeof(entry));
+		str_append(text, entry);
+	}
+	str_append(text, tail);
+}
+
+static const struct {
+	const char *what, *head, *format, *tail, *where;
+} lists[] = {
+	{"paths_readable", "[presets.p]\npaths_readable = [", "\"/a/#\",", "]", "2:18"},
+	{"paths_writable", "[presets.p]\npaths_writable = [", "\"a/#\",", "]", "2:18"},
+	{"paths_hidden", "[presets.p]\npaths_hidden = [", "\"a/#\",", "]", "2:16"},
+	{"sockets", "[commands.c.sandbox]\nsockets = [", "\"/a/#\",", "]", "2:11"},
+	{"hosts", "[presets.p]\nhosts = [", "\"h#.example\",", "]", "2:9"},
+	{"hosts", "[presets.p]\nhosts = [\"h.example:1", ",1#", "\"]", "2:9"},
+	{"ports", "[presets.p]\nports = [", "1#,", "]", "2:9"},
+	{"expose", "[presets.p]\nexpose = [", "1#,", "]", "2:10"},
+	{"env_pass", "[presets.p]\nenv_pass = [", "\"V#\",", "]", "2:12"},
+	{"pass", "[sandbox.env]\npass = [", "\"V#\",", "]", "2:8"},
+	{"set", "[sandbox.env.set]\n", "V# = \"x\"\n", "", "1:1"},
+	{"presets", "[presets]\n", "p#.pids = 1\n", "", "1:1"},
+	{"commands", "[commands]\n", "c#.cmd = \"x\"\n", "", "1:1"},
+	{"argv", "[commands.c]\nargv = [\"x\"", ",\"#\"", "]", "2:8"},
+	{"check", "[lanes]\ncheck = [", "\"c#\",", "]", "2:9"},
+};
+
+/* What anybody may have written is bounded, so that it takes no time to look at. */
+static void test_counts(void)
+{
+	for (size_t i = 0; i < array_len(lists); i++) {
+		_cleanup_(str_release) struct str few = {0}, many = {0}, want = {0};
+		struct err err = {0};
+
+		many_entries(&few, lists[i].head, lists[i].format, 1000, lists[i].tail);
+		many_entries(&many, lists[i].head, lists[i].format, 1025, lists[i].tail);
+		str_appendf(&want, "one.toml:%s: %s has 10", lists[i].where, lists[i].what);
+		tap_ok(check_text(str_text(&few), LAYER_WORKSPACE, &err) == 0,
+		       "%s: a project may list 1000: %s", lists[i].what, err.message);
+		tap_ok(check_text(str_text(&many), LAYER_WORKSPACE, &err) == -E2BIG &&
+			       err.code == ERR_CONFIG && str_starts(err.message, str_text(&want)) &&
+			       strstr(err.message, "at most 1024") && strstr(err.hint, "your own"),
+		       "but not more: %s", err.message);
+		err = (struct err){0};
+		tap_ok(check_text(str_text(&many), LAYER_USER, &err) == 0, "a user may: %s",
+		       err.message);
+	}
+}
+
+static void test_caches(void)
+{
+	static const char head[] = "[presets.p]\ncaches = [", format[] = "\"~/.cache/#\",";
+	_cleanup_(str_release) struct str few = {0}, many = {0};
+	struct err err = {0};
+
+	many_entries(&few, head, format, 64, "]");
+	many_entries(&many, head, format, 65, "]");
+	for (enum layer layer = 0; layer < LAYER_COUNT_; layer++) {
+		tap_ok(check_text(str_text(&few), layer, &err) == 0, "64 caches: %s", err.message);
+		tap_ok(check_text(str_text(&many), layer, &err) == -E2BIG &&
+			       strstr(err.message,
+				      "one.toml:2:10: caches has 65 entries, at most 64"),
+		       "one more is refused, whoever asks: %s", err.message);
+		err = (struct err){0};
+	}
+}
+
+/* A list is short, and so are the names of those that build on it. */
+static void test_weight(void)
+{
+	static const char head[] = "[presets.p]\npaths_hidden = [", format[] = "\"h#\",";
+	static const char *const users[] = {
+		"[presets.q#]\nbase = \"p\"\n",
+		"[commands.c#]\ncmd = \"x\"\nsandbox = \"p\"\n",
+		"[commands.c#.sandbox]\nbase = \"p\"\n",
+		"[commands.c#]\ncmd = \"x\"\n",
+	};
+
+	for (size_t i = 0; i < array_len(users); i++) {
+		_cleanup_(str_release) struct str few = {0}, many = {0};
+		const char *begin = "]\n[sandbox]\npreset = \"p\"\n";
+		struct err err = {0};
+
+		many_entries(&few, head, format, 1000, begin);
+		many_entries(&many, head, format, 1000, begin);
+		many_entries(&few, "", users[i], 200, "");
+		many_entries(&many, "", users[i], 300, "");
+		tap_ok(check_text(str_text(&few), LAYER_WORKSPACE, &err) == 0,
+		       "200 build on a list of 1000: %s", err.message);
+		tap_ok(check_text(str_text(&many), LAYER_WORKSPACE, &err) == -E2BIG &&
+			       err.code == ERR_CONFIG && str_starts(err.message, "one.toml:") &&
+			       strstr(err.message, "more than 250000 entries"),
+		       "300 are too many: %s", err.message);
+	}
+}
+
 int main(void)
 {
 	umask(022);
@@ -310,6 +421,9 @@ int main(void)
 	test_modes();
 	test_owners();
 	test_layers();
+	test_counts();
+	test_caches();
+	test_weight();
 	scratch_leave();
 	return tap_done();
 }

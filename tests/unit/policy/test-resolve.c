@@ -85,10 +85,28 @@ static void test_deep_bases(void)
 {
 	_cleanup_(str_release) struct str text = {0};
 
-	for (int i = 0; i < 5000; i++)
+	for (int i = 0; i < 500; i++)
 		str_appendf(&text, "[presets.p%d]\nbase = \"p%d\"\n", i, i + 1);
 	refuses("a tower of presets", (struct given){.workspace = str_text(&text), .preset = "p0"},
 		ERR_CONFIG, "more than 32 presets");
+}
+
+/* Those of a file and of the command line together. */
+static void test_caches(void)
+{
+	_cleanup_(str_release) struct str text = {0};
+
+	str_append(&text, "[sandbox]\npreset = \"p\"\n[presets.p]\ncaches = [");
+	for (int i = 0; i < 64; i++)
+		str_appendf(&text, "\"/c/%d\", ", i);
+	str_append(&text, "]\n");
+	refuses("one cache more than there may be",
+		(struct given){.workspace = str_text(&text), .items = {{DIM_CACHES, "/d"}}},
+		ERR_USAGE, "--cache: caches has 65 entries, at most 64 are allowed");
+	gives("one that is there already",
+	      (struct given){.workspace = str_text(&text),
+			     .items = {{DIM_CACHES, "/c/7"}, {DIM_PIDS, "9"}}},
+	      "pids = 9");
 }
 
 static void test_commands(void)
@@ -477,6 +495,7 @@ int main(void)
 	test_own_presets();
 	test_unknown_preset_hint();
 	test_deep_bases();
+	test_caches();
 	test_commands();
 	test_command_find();
 	test_options();
