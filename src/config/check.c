@@ -14,8 +14,7 @@
 
 #define DEPTH_MAX      8 /* deeper than any key */
 #define CANDIDATES_MAX 64
-#define ENTRIES_MAX                                                                                \
-	1024 /* of a list or table in a project's file, which anybody may have written */
+#define ENTRIES_MAX    1024 /* of a list or table in a project's file */
 
 struct check {
 	const char *file;
