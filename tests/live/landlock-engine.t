@@ -233,7 +233,7 @@ def case_floods_end_on_time(p):
         ok(not marked(m), p, f'{kind}: and nothing is left', marked(m))
         before = tasks()
         proc = p.start_pale(*ENGINE, '--', './probe', 'flood', str(FLOOD), kind, m, stdout=subprocess.PIPE)
-        ok(proc.stdout.readline() == b'flood\n' and wait_for(lambda: tasks() > before + FLOOD / 8, 9), p, f'{kind}: twin: it is a flood')
+        ok(proc.stdout.readline() == b'flood\n' and wait_for(lambda: tasks() > before + FLOOD / 16, 9), p, f'{kind}: twin: it is a flood')
         begin = time.monotonic()
         proc.kill()
         ok(wait_for(lambda: not marked(m)), p, f'{kind}: ends with pale', marked(m))
