@@ -93,6 +93,17 @@ def check_keys(keys):
        "pale.toml.5 defines no key that does not exist")
 
 
+def check_protected(box):
+    """Every name that a run in an empty workspace watches is in the manual, and no other."""
+    plan = box.pale("run", "--explain", "-j", "--", "true").json()
+    watched = {w["name"] for w in plan["watched"]} - {".git", "HEAD"}
+    text = page("pale.toml.5") or ""
+    rows = re.findall(r"^- (?:policy|shells|editors|agents|git hooks): (.*?)[;.]$", text, re.M | re.S)
+    ok(len(watched) > 50, "a run watches names")
+    eq(sorted(re.findall(r"_([^\s,]+)_", " ".join(rows))), sorted(watched),
+       "pale.toml.5 lists exactly the protected names")
+
+
 def check_library():
     """include/pale.h and pale.3: the same functions, with the same arguments."""
     with open("include/pale.h", encoding="utf-8") as file:
@@ -123,6 +134,7 @@ def check_pages():
 with Box() as box:
     check_verbs(box.pale("help", "-j").json())
     check_keys(box.pale("config", "keys", "-j").json())
+    check_protected(box)
 check_library()
 check_pages()
 done()

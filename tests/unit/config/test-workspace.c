@@ -149,8 +149,9 @@ static void test_planted(const struct user *user)
 /* Places of a home that no command is to work in. */
 static void test_places_of_home(const struct user *user)
 {
-	static const char *const bad[] = {".ssh",   ".aws",   ".gnupg/x", ".config", ".config/x",
-					  ".local", ".cargo", ".claude",  "bin",     ".ssh/sub"};
+	static const char *const bad[] = {".ssh",      ".aws",   ".gnupg/x", ".config",
+					  ".config/x", ".local", ".cargo",   ".claude",
+					  ".opencode", "bin",    ".ssh/sub"};
 	static const char *const good[] = {"p", ".cache/x", ".dotfiles", ".cursor/worktrees/p/x",
 					   "bins"};
 
