@@ -101,6 +101,14 @@ static size_t next_words(const char *prefix, size_t len, char (*words)[32])
 	return n;
 }
 
+static bool verb_is_known(const char *name)
+{
+	for (int i = 0; i < VERB_COUNT_; i++)
+		if (str_eq(verbs[i]->name, name))
+			return true;
+	return false;
+}
+
 int verb_unknown(int argc, char **argv, struct err *err)
 {
 	char words[VERB_COUNT_][32];
@@ -109,6 +117,10 @@ int verb_unknown(int argc, char **argv, struct err *err)
 	size_t n = argc > 1 ? next_words(first, strlen(first), words) : 0;
 	int r;
 
+	if (n == 0 && argc > 1 && verb_is_known(first)) {
+		r = err_set(err, ERR_USAGE, -EINVAL, "unknown verb '%s %s'", first, argv[1]);
+		return err_hint(err, r, "pale help %s explains it", first);
+	}
 	if (n > 0)
 		word = argv[1];
 	else
@@ -177,10 +189,17 @@ static void put_lines(struct str *out, const char *text, const char *indent, boo
 	}
 }
 
-int report(const struct err *err)
+bool terminal_has_colour(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
-	bool color = isatty(2) && !(no_color && *no_color);
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && !(no_color && *no_color) && term && !str_eq(term, "dumb");
+}
+
+int report(const struct err *err)
+{
+	bool color = terminal_has_colour(2);
 	_cleanup_(str_release) struct str out = {0};
 
 	str_append(&out, color ? "\033[31mpale:\033[0m " : "pale: ");

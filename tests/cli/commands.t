@@ -53,6 +53,10 @@ def lists():
         ok(r.status == 0 and "echo a" in r.out and "pale.toml:7" in r.out, "show", r)
         r = box.pale("commands", "show", "bb")
         ok(r.status == 1 and "no command 'bb'" in r.err, "show: no such command", r)
+        r = box.pale("commands", "show", "elsewhere")
+        ok(r.status == 1 and "hint: pale commands lists them" in r.err, "show: like no other", r)
+        r = box.pale("session")
+        ok(r.status == 0 and r.out.startswith("no sessions; "), "no session: says how to make one", r)
 
 
 def registers():

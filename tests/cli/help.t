@@ -54,6 +54,11 @@ def unknown(box):
     ok(r.status == 2 and "unknown verb" in r.err, "help for an unknown verb", r)
     r = box.pale("--bogus")
     ok(r.status == 2 and "options come after the verb" in r.err, "an option before the verb", r)
+    r = box.pale("help", "run", "x")
+    ok(r.status == 2 and "unknown verb 'run x'" in r.err and "pale help run" in r.err,
+       "help for a verb of a verb that has none", r)
+    r = box.pale("version", "--frobnicate")
+    ok(r.status == 2 and "hint: --help lists the options" in r.err, "an option like no other: where they are", r)
     r = box.pale("version", "--jsn")
     ok(r.status == 2 and "did you mean --json" in r.err, "an unknown option: did you mean", r)
     r = box.pale("version", "extra")
