@@ -33,10 +33,17 @@ static int print_help(enum verb_id id, bool family, struct err *err)
 	return r < 0 ? err_sys(err, r, "cannot write to standard output") : 1;
 }
 
-static int check_operands(const struct verb *verb, const struct opt_args *args, struct err *err)
+/* FAMILY: its word alone was given, and VERB is the first of it. */
+static int check_operands(const struct verb *verb, const struct opt_args *args, bool family,
+			  struct err *err)
 {
+	int word = (int)strcspn(verb->name, " ");
 	int r;
 
+	if (args->len < verb->min && family) {
+		r = err_set(err, ERR_USAGE, -EINVAL, "%.*s: a verb is missing", word, verb->name);
+		return err_hint(err, r, "pale help %.*s lists its verbs", word, verb->name);
+	}
 	if (args->len < verb->min)
 		r = err_set(err, ERR_USAGE, -EINVAL, "%s: an operand is missing", verb->name);
 	else if (verb->max != VERB_ANY && args->len > verb->max)
@@ -72,17 +79,17 @@ int verb_parse(enum verb_id id, int argc, char **argv, opt_set_fn *set, void *da
 	const struct verb *verb = verbs[id];
 	struct opt_table table = verb->options();
 	struct catch catch = {set, data, false};
+	bool family = strchr(verb->name, ' ') && str_starts(verb->name, argv[0]);
 	int r = opt_parse(&table, argc, argv, catch_help, &catch, ret_args, err);
 
 	if (r < 0)
 		return r;
 	if (catch.help)
 		/* "pale commands --help" is about the whole family. */
-		return print_help(id, strchr(verb->name, ' ') && str_starts(verb->name, argv[0]),
-				  err);
+		return print_help(id, family, err);
 	/* Operands move to the front of argv, so what follows the last is stale. */
 	ret_args->operands[ret_args->len] = NULL;
-	return check_operands(verb, ret_args, err);
+	return check_operands(verb, ret_args, family, err);
 }
 
 /* The word that follows PREFIX (of LEN bytes and a blank) in each verb. */
