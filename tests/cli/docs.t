@@ -104,6 +104,46 @@ def check_protected(box):
        "pale.toml.5 lists exactly the protected names")
 
 
+# Members of objects whose members are named elsewhere: dimensions, the result of a run.
+NAMED_ELSEWHERE = ("spec", "origins", "dimensions", "enforced", "usage", "grade", "data", "history", "result",
+                   "user_namespaces")
+
+
+def members(value):
+    if isinstance(value, list):
+        for item in value:
+            yield from members(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            if name not in NAMED_ELSEWHERE:
+                yield from members(item)
+
+
+def check_json(box):
+    """What -j prints is in the manual of the verb, member by member."""
+    box.write("a", "1\n")
+    box.pale("commands", "register", "t", "echo x >b; touch /etc/x")
+    started = box.pale("run", "--staged", "--", "sh", "-c", "echo 2 >>a").status == 0
+    if started:
+        box.pale("run", "t")
+        box.pale("session", "start", "s")
+    for line in ("status", "stages", "diff", "doctor", "config show", "config check", "config keys", "commands",
+                 "commands show t", "sandbox", "sandbox inspect t", "sandbox profile t", "sandbox tighten --all",
+                 "run --explain t", "run t", "check", "why", "events", "runs", "session", "session network s",
+                 "file read a", "file glob *", "file grep 1", "trust --show", "apply", "undo --list", "version",
+                 "help"):
+        words = line.split()
+        text = page(f"pale-{words[0]}.1") or ""
+        words.insert(1 if words[0] == "run" else len(words), "-j")  # what follows a name is the command's
+        found = set(members(box.pale(*words).json()))
+        ok(found or not started, f"{line} -j has members")
+        eq(sorted(m for m in found if not re.search(rf"(?<!\w){m}(?!\w)", text)), [],
+           f"{line} -j: the manual names each of them")
+    if started:
+        box.pale("session", "stop", "s")
+
+
 def check_library():
     """include/pale.h and pale.3: the same functions, with the same arguments."""
     with open("include/pale.h", encoding="utf-8") as file:
@@ -135,6 +175,7 @@ with Box() as box:
     check_verbs(box.pale("help", "-j").json())
     check_keys(box.pale("config", "keys", "-j").json())
     check_protected(box)
+    check_json(box)
 check_library()
 check_pages()
 done()
