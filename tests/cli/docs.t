@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tables, help and manual say the same: no verb, option or key more or less."""
+import glob
 import os
 import re
 import subprocess
@@ -164,6 +165,33 @@ def check_library():
        "pale.3 names every constant of pale.h, and no other")
 
 
+def check_architecture():
+    """docs/ARCHITECTURE.md: a row for each layer; files that exist, and hold what is said to be there."""
+    with open("docs/ARCHITECTURE.md", encoding="utf-8") as file:
+        text = file.read()
+    layers = text.split("\n## Layers\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| \[?(\w+)(?:\]\(\S+\))? \|", layers, re.M)
+    eq(sorted(set(rows) - {"layer"}), sorted(os.listdir("src")), "ARCHITECTURE.md has every layer")
+    missing, looked = [], 0
+    for line in text.split("\n## Where is X decided\n")[1].splitlines():
+        cells = line.split(" | ")
+        if len(cells) < 3:
+            continue
+        folder, held = "", ""
+        for path in re.findall(r"`([\w./*-]+\.[ch])`", cells[1]):
+            folder = os.path.dirname(path) or folder
+            found = glob.glob(os.path.join(folder, os.path.basename(path)))
+            missing += [] if found else [path]
+            for name in found:
+                with open(name, encoding="utf-8") as file:
+                    held += file.read()
+        names = re.findall(r"`(\w+)(?:\(\)|\[\])`", cells[2]) if held else []
+        looked += len(names)
+        missing += [f"{name} in {cells[1]}" for name in names if not re.search(rf"\b{name}\b", held)]
+    ok(looked > 150, "its table names functions")
+    eq(missing, [], "each is in the file that is named")
+
+
 def check_pages():
     for name in sorted(os.listdir(MAN)):
         with open(os.path.join(MAN, name), "rb") as file:
@@ -177,5 +205,6 @@ with Box() as box:
     check_protected(box)
     check_json(box)
 check_library()
+check_architecture()
 check_pages()
 done()
