@@ -74,10 +74,12 @@ bool layout_is_hidden(const struct layout *l, const char *path)
 	return false;
 }
 
-/* A place that is hidden as a whole is none. */
+/* Is the host's file of that name to be seen? A place that is hidden as a whole is none. */
 static bool is_shown(const struct layout *l, const char *path)
 {
-	return places_at(&l->places, path) && !layout_is_hidden(l, path);
+	const struct place *place = places_at(&l->places, path);
+
+	return place && !place->is_cache && !layout_is_hidden(l, path);
 }
 
 /* A link cannot be hidden: where it can be replaced, it is no way to policy. */
