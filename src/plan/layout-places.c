@@ -263,6 +263,14 @@ static int check_cache(const struct layout *l, const struct site_cache *cache, s
 {
 	const struct place *around = places_at(&l->places, cache->dst);
 
+	/* Nothing is made in it, so that there is nothing to mount these on. */
+	for (size_t i = 0; i < l->places.len; i++)
+		if (path_covers(cache->dst, l->places.items[i].dst) &&
+		    !str_eq(cache->dst, l->places.items[i].dst)) {
+			err_set(err, ERR_POLICY, -EINVAL, "cache %s would lie around %s",
+				cache->dst, l->places.items[i].dst);
+			return err_hint(err, -EINVAL, "name a folder below");
+		}
 	if (!around || !around->src || around->is_cache)
 		return 0;
 	if (around->access == ACCESS_WRITE && str_eq(around->dst, cache->dst)) {

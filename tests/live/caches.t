@@ -95,6 +95,8 @@ def case_in_the_workspace(p):
     ok(r.rest == b'x\n' * len(ways), p, 'the same one for all of them', r)
     r = p.sh('--cache', '.', '--', 'true')
     ok(r.code == 125 and not r.booted, p, 'the workspace itself is no place for one', r)
+    r = p.sh('--cache', str(p.ws.parent), '--', 'true')
+    ok(r.code == 125 and not r.booted and b'would lie around' in r.err, p, 'nor what is around it', r)
     r = p.sh('--cache', '/etc', '--', 'ls /etc')
     ok(r.booted and r.rest == b'', p, 'a folder of the system can be one', r)
     r = p.sh('--', 'echo y >>deps/kept; cat deps/of-the-host')
