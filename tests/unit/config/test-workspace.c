@@ -370,6 +370,10 @@ static void test_state_dir(struct user *user)
 	chmod(ws.state_dir, 0770);
 	tap_ok(state_dir_open(&ws, false, &err) == -EPERM && strstr(err.hint, "chmod go-w"),
 	       "one that others can write is refused");
+	chmod(ws.state_dir, 0700);
+	if (chown(ws.state_dir, 4711, (gid_t)-1) == 0)
+		tap_ok(state_dir_open(&ws, false, &err) == -EPERM && strstr(err.hint, "uid 4711"),
+		       "one of somebody else is, and it is said whose it is");
 	rmdir(ws.state_dir);
 	if (symlink("/tmp", ws.state_dir) < 0)
 		perror(ws.state_dir);
