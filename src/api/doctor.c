@@ -35,7 +35,8 @@ static const struct check {
 	{"Programs", "name service", check_name_service, "hosts that are allowed by name"},
 	{"Workspace", "configuration", check_config, "everything: nothing runs"},
 	{"Workspace", "trust", check_trust, "everything: nothing runs in this workspace"},
-	{"Workspace", "state directory", check_state, "pale trust, and caches"},
+	{"Workspace", "state directory", check_state,
+	 "pale trust, staged runs, sessions, caches and the history"},
 	{"Workspace", "default sandbox", check_sandbox, "everything: nothing runs"},
 };
 _Static_assert(array_len(checks) <= FINDINGS_MAX, "too many checks");

@@ -56,7 +56,18 @@ static int refuse_long(const struct scan *scan, const char *name, size_t len)
 			names[n++] = table->items[i].name;
 	r = err_set(scan->err, ERR_USAGE, -EINVAL, "unknown option --%s", word);
 	near = str_nearest(word, names, n);
-	return near ? err_hint(scan->err, r, "did you mean --%s?", near) : r;
+	return near ? err_hint(scan->err, r, "did you mean --%s?", near)
+		    : err_hint(scan->err, r, "--help lists the options");
+}
+
+/* The word that follows an option; NULL: none. Where operands are a command, `--` begins it:
+ * whoever means it as a value writes --name=--. */
+static const char *next_value(struct scan *scan)
+{
+	if (scan->at >= scan->argc ||
+	    (scan->table->stop_at_operand && str_eq(scan->argv[scan->at], "--")))
+		return NULL;
+	return scan->argv[scan->at++];
 }
 
 static int parse_long(struct scan *scan, const char *name)
@@ -71,10 +82,10 @@ static int parse_long(struct scan *scan, const char *name)
 		return err_set(scan->err, ERR_USAGE, -EINVAL, "option --%s takes no value",
 			       opt->name);
 	if (opt->metavar && !value) {
-		if (scan->at >= scan->argc)
+		value = next_value(scan);
+		if (!value)
 			return err_set(scan->err, ERR_USAGE, -EINVAL, "option --%s needs a value",
 				       opt->name);
-		value = scan->argv[scan->at++];
 	}
 	return scan->set(opt, value, scan->data, scan->err);
 }
@@ -87,7 +98,7 @@ static int refuse_short(const struct scan *scan, const char *letters)
 	r = err_set(scan->err, ERR_USAGE, -EINVAL, "unknown option -%.*s", (int)len, letters);
 	if (find_long(scan->table, letters, len))
 		return err_hint(scan->err, r, "did you mean --%.*s?", (int)len, letters);
-	return r;
+	return err_hint(scan->err, r, "--help lists the options");
 }
 
 static int parse_short(struct scan *scan, const char *letters)
@@ -101,12 +112,12 @@ static int parse_short(struct scan *scan, const char *letters)
 			return refuse_short(scan, letters);
 		if (opt->metavar && letters[1])
 			value = letters + 1;
-		else if (opt->metavar && scan->at < scan->argc)
-			value = scan->argv[scan->at++];
 		else if (opt->metavar)
+			value = next_value(scan);
+		if (opt->metavar && !value)
 			return err_set(scan->err, ERR_USAGE, -EINVAL, "option -%c needs a value",
 				       *letters);
-		else if (letters[1] == '=')
+		if (!opt->metavar && letters[1] == '=')
 			return err_set(scan->err, ERR_USAGE, -EINVAL, "option -%c takes no value",
 				       *letters);
 		r = scan->set(opt, value, scan->data, scan->err);

@@ -50,6 +50,11 @@ int private_dir_open(const char *path, bool create, struct err *err)
 		return err_sys(err, -errno, "stat %s", path);
 	if (st.st_uid != geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH))) {
 		err_set(err, ERR_SYSTEM, -EPERM, "%s is not yours alone", path);
+		if (st.st_uid != geteuid())
+			return err_hint(
+				err, -EPERM,
+				"it belongs to uid %u: look at what is in it, then remove it",
+				st.st_uid);
 		return err_hint(err, -EPERM,
 				"look at what is in it, then remove it or: chmod go-w '%s'", path);
 	}

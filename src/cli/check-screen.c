@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/check-report.h"
+#include "cli/common.h"
 #include "cli/output.h"
 #include "view/width.h"
 

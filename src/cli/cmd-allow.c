@@ -103,6 +103,13 @@ static int check_cause(const struct why *why, const struct cause *cause, struct 
 			       ? err_hint(err, r, "%s", cause->fix)
 			       : err_hint(err, r, "pale run %s …", cause->fix);
 	}
+	if (remedy->allowed && cause->fix) {
+		r = err_set(err, ERR_POLICY, -EPERM,
+			    "the policy as it is now allows it, and that run was held tighter (it "
+			    "wanted to %.500s)",
+			    cause->what);
+		return err_hint(err, r, "pale run %s", why->record.command);
+	}
 	if (!remedy->possible)
 		return err_set(err, ERR_POLICY, -EPERM,
 			       "not to be allowed: %s (it wanted to %.500s)", remedy->why,

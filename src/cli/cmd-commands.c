@@ -185,7 +185,8 @@ static int no_command(const struct config *config, const char *name, struct err 
 
 	if (config_names(config, commands_path, &names) == 0)
 		near = str_nearest(name, (const char *const *)names.items, names.len);
-	return near ? err_hint(err, r, "did you mean '%s'?", near) : r;
+	return near ? err_hint(err, r, "did you mean '%s'?", near)
+		    : err_hint(err, r, "pale commands lists them");
 }
 
 int cmd_commands_show(int argc, char **argv)

@@ -93,7 +93,7 @@ static int print_text(struct store *store, const struct store_event *events, siz
 			r = table_add(&table, cells[k]);
 	}
 	if (r == 0)
-		r = table_print(&table, &out);
+		r = len > 0 ? table_print(&table, &out) : str_append(&out, "no events\n");
 	for (size_t i = 0; i < len && r == 0; i++)
 		r = put_annotations(store, &events[i], false, &out);
 	return r < 0 ? report_oom() : emit(&out);
@@ -103,6 +103,7 @@ static int list(struct history_verb *verb, const struct events_query *query, boo
 		int64_t *ret_last, struct err *err)
 {
 	bool as_json = verb->args.values[OPT_JSON] != NULL;
+	bool heading = !follow || *ret_last == 0;
 	struct store_event *events = NULL;
 	size_t len = 0;
 	int r = verb->store ? store_events(verb->store, query, &events, &len, err) : 0;
@@ -114,8 +115,8 @@ static int list(struct history_verb *verb, const struct events_query *query, boo
 	if (as_json)
 		r = follow ? follow_json(verb->store, events, len)
 			   : list_json(verb->store, events, len);
-	else if (len > 0)
-		r = print_text(verb->store, events, len, !follow || *ret_last == 0);
+	else if (len > 0 || !follow)
+		r = print_text(verb->store, events, len, heading);
 	store_events_free(events, len);
 	return r;
 }

@@ -41,6 +41,8 @@ static int check_shape(const struct args *args, struct err *err)
 				"a name is letters, digits, '.', '_' and '-', and begins "
 				"with a letter or digit");
 	}
+	if (!*args->operands[1])
+		return err_set(err, ERR_USAGE, -EINVAL, "register: the command is empty");
 	if (args->dashdash == 1 || (args->dashdash < 0 && args->len == 2))
 		return 0;
 	r = err_set(err, ERR_USAGE, -EINVAL, "register: unexpected operand '%s'",

@@ -174,12 +174,14 @@ static int find(const struct context *context, const char *name, struct resolved
 {
 	const char *const path[] = {"commands", name, NULL};
 	struct setting setting;
+	int r;
 
 	*ret_command = config_get(&context->config, path, &setting);
 	if (*ret_command)
 		return resolve(context, name, ret, err);
-	return preset_resolve(&context->config, name, context->workspace.root, &context->user,
-			      &ret->spec, err);
+	r = preset_resolve(&context->config, name, context->workspace.root, &context->user,
+			   &ret->spec, err);
+	return r < 0 ? err_wrap(err, r, "no command '%s'", name) : 0;
 }
 
 static int inspect_text(const struct resolved *resolved, bool command, struct str *out)

@@ -211,7 +211,11 @@ static int list(struct args *args, struct err *err)
 		json_end_array(&json);
 		r = emit_json(&json);
 	} else if (r == 0) {
-		if (v.table && table_print(&table, &out) < 0)
+		if (v.table &&
+		    (table.cells.len > 0
+			     ? table_print(&table, &out)
+			     : str_append(&out, "no sessions; `pale session start` makes one\n")) <
+			    0)
 			r = err_oom(err);
 		else
 			r = emit(&out);

@@ -66,10 +66,13 @@ int help_family(const struct verb *verb, struct str *out)
 		if (verb_is_kin(verb, verbs[i]))
 			r = put_row(verbs[i], out);
 	if (r == 0)
-		r = str_appendf(
-			out,
-			"\n`pale %.*s` alone is `pale %s`.\n`pale help %.*s VERB` explains one of them.\n",
-			family, verb->name, verb->name, family, verb->name);
+		r = str_append_char(out, '\n');
+	if (r == 0 && verb->min == 0)
+		r = str_appendf(out, "`pale %.*s` alone is `pale %s`.\n", family, verb->name,
+				verb->name);
+	if (r == 0)
+		r = str_appendf(out, "`pale help %.*s VERB` explains one of them.\n", family,
+				verb->name);
 	return r;
 }
 

@@ -33,10 +33,17 @@ static int print_help(enum verb_id id, bool family, struct err *err)
 	return r < 0 ? err_sys(err, r, "cannot write to standard output") : 1;
 }
 
-static int check_operands(const struct verb *verb, const struct opt_args *args, struct err *err)
+/* FAMILY: its word alone was given, and VERB is the first of it. */
+static int check_operands(const struct verb *verb, const struct opt_args *args, bool family,
+			  struct err *err)
 {
+	int word = (int)strcspn(verb->name, " ");
 	int r;
 
+	if (args->len < verb->min && family) {
+		r = err_set(err, ERR_USAGE, -EINVAL, "%.*s: a verb is missing", word, verb->name);
+		return err_hint(err, r, "pale help %.*s lists its verbs", word, verb->name);
+	}
 	if (args->len < verb->min)
 		r = err_set(err, ERR_USAGE, -EINVAL, "%s: an operand is missing", verb->name);
 	else if (verb->max != VERB_ANY && args->len > verb->max)
@@ -72,17 +79,17 @@ int verb_parse(enum verb_id id, int argc, char **argv, opt_set_fn *set, void *da
 	const struct verb *verb = verbs[id];
 	struct opt_table table = verb->options();
 	struct catch catch = {set, data, false};
+	bool family = strchr(verb->name, ' ') && str_starts(verb->name, argv[0]);
 	int r = opt_parse(&table, argc, argv, catch_help, &catch, ret_args, err);
 
 	if (r < 0)
 		return r;
 	if (catch.help)
 		/* "pale commands --help" is about the whole family. */
-		return print_help(id, strchr(verb->name, ' ') && str_starts(verb->name, argv[0]),
-				  err);
+		return print_help(id, family, err);
 	/* Operands move to the front of argv, so what follows the last is stale. */
 	ret_args->operands[ret_args->len] = NULL;
-	return check_operands(verb, ret_args, err);
+	return check_operands(verb, ret_args, family, err);
 }
 
 /* The word that follows PREFIX (of LEN bytes and a blank) in each verb. */
@@ -101,6 +108,14 @@ static size_t next_words(const char *prefix, size_t len, char (*words)[32])
 	return n;
 }
 
+static bool verb_is_known(const char *name)
+{
+	for (int i = 0; i < VERB_COUNT_; i++)
+		if (str_eq(verbs[i]->name, name))
+			return true;
+	return false;
+}
+
 int verb_unknown(int argc, char **argv, struct err *err)
 {
 	char words[VERB_COUNT_][32];
@@ -109,6 +124,10 @@ int verb_unknown(int argc, char **argv, struct err *err)
 	size_t n = argc > 1 ? next_words(first, strlen(first), words) : 0;
 	int r;
 
+	if (n == 0 && argc > 1 && verb_is_known(first)) {
+		r = err_set(err, ERR_USAGE, -EINVAL, "unknown verb '%s %s'", first, argv[1]);
+		return err_hint(err, r, "pale help %s explains it", first);
+	}
 	if (n > 0)
 		word = argv[1];
 	else
@@ -177,10 +196,17 @@ static void put_lines(struct str *out, const char *text, const char *indent, boo
 	}
 }
 
-int report(const struct err *err)
+bool terminal_has_colour(int fd)
 {
 	const char *no_color = getenv("NO_COLOR");
-	bool color = isatty(2) && !(no_color && *no_color);
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && !(no_color && *no_color) && term && !str_eq(term, "dumb");
+}
+
+int report(const struct err *err)
+{
+	bool color = terminal_has_colour(2);
 	_cleanup_(str_release) struct str out = {0};
 
 	str_append(&out, color ? "\033[31mpale:\033[0m " : "pale: ");

@@ -42,6 +42,8 @@ int verb_begin(enum verb_id id, int argc, char **argv, struct args *ret_args,
 /* "pale: MESSAGE" and the hint, on standard error. Returns 1, or 2 for a wrong
  * command line. */
 int report(const struct err *err);
+/* Is FD a terminal, and one where colour is wanted: NO_COLOR, TERM=dumb. */
+bool terminal_has_colour(int fd);
 /* For a failed append. */
 int report_oom(void);
 /* Write OUT to standard output. Returns the exit status. */

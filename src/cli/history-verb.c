@@ -62,7 +62,7 @@ int history_time(const char *option, const char *value, uint64_t *ret_ms, struct
 		err_wrap(err, r, "%s", option);
 		if (err)
 			err->code = ERR_USAGE;
-		return r;
+		return err_hint(err, r, "write it like 2d or 3h30m");
 	}
 	*ret_ms = now > age ? now - age : 0;
 	return 0;

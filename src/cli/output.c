@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli/common.h"
 #include "cli/output.h"
 
 #include <errno.h>
@@ -15,14 +16,6 @@
 #include "base/fd.h"
 
 enum { PIECE = 65536 };
-
-bool terminal_has_colour(int fd)
-{
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	return isatty(fd) && !(no_color && *no_color) && term && !str_eq(term, "dumb");
-}
 
 unsigned terminal_columns(int fd)
 {

@@ -29,5 +29,4 @@ int output_step(struct output *out);
 /* Write the rest and wait for the pager. 0, or -errno and err. */
 int output_close(struct output *out, struct err *err);
 
-bool terminal_has_colour(int fd);
 unsigned terminal_columns(int fd); /* 80 when it is none */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "cli/common.h"
 #include "cli/output.h"
 #include "view/width.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* pale-verbs - every verb but `run`; started by `pale`. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -34,6 +35,10 @@ static int cmd_mcp_serve(int argc, char **argv)
 	struct err err = {0};
 	int r = verb_parse(VERB_MCP_SERVE, argc, argv, set_serve, &serve, &operands, &err);
 
+	if (r == 0 && isatty(0))
+		dprintf(2,
+			"pale: this is a server for MCP clients, which write JSON to it; `pale mcp "
+			"install` adds it to one. Ctrl-D ends it.\n");
 	if (r == 0)
 		r = mcp_serve(&serve, &err);
 	strv_release(&serve.boundary);

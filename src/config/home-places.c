@@ -41,7 +41,10 @@ static const char *const run_later[] = {
 	".local/bin", "bin", ".config/systemd", ".config/autostart", ".config/environment.d",
 	".config/fish", ".config/zsh", ".config/nvim", ".vim", ".emacs.d", ".config/emacs",
 	".local/share/applications", ".local/share/systemd", ".claude", ".codex", ".cursor",
-	".gemini", ".vscode", ".vscode-server", ".idea", ".config/Code",
+	".gemini", ".vscode", ".vscode-server", ".idea", ".config/Code", ".config/zed",
+	".config/helix", ".config/mise", ".config/opencode", ".config/crush", ".aider.conf.yml",
+	".cline", ".continue", ".factory", ".junie", ".kilo", ".kiro", ".opencode", ".pi", ".qwen",
+	".roo", ".windsurf", ".codeium",
 	/* toolchains */
 	".cargo/bin", ".cargo/config", ".cargo/config.toml", ".cargo/env", ".rustup", "go/bin",
 	".pyenv", ".nvm", ".volta", ".asdf", ".rbenv", ".sdkman", ".deno/bin", ".bun/bin",

@@ -12,6 +12,7 @@
 
 #include "api/verbs.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "mcp/impl.h"
 
 enum { TEXT_MAX = 4096, TEXTS_MAX = 4096, MAP_MAX = 256 };
@@ -299,14 +300,13 @@ static const struct param *param_find(const struct tool *tool, const char *name)
 
 static int unknown(const struct tool *tool, const char *name, struct rpc_error *error)
 {
-	const char *names[16];
-	const char *near;
+	_cleanup_(str_release) struct str names = {0};
 
 	for (size_t i = 0; i < tool->params_len; i++)
-		names[i] = tool->params[i].name;
-	near = str_nearest(name, names, tool->params_len);
-	return rpc_fail(error, RPC_INVALID_PARAMS, "%s has no argument '%.80s'%s%s%s", tool->name,
-			name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		if (param_is_offered(tool, &tool->params[i]))
+			str_appendf(&names, "%s%s", names.len ? ", " : "", tool->params[i].name);
+	return rpc_fail(error, RPC_INVALID_PARAMS, "%s has no argument '%.80s'; it takes %.300s",
+			tool->name, name, names.len ? str_text(&names) : "none");
 }
 
 int args_check(const struct tool *tool, json_t *args, struct rpc_error *error)

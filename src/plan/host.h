@@ -91,8 +91,9 @@ struct site {
 				  * sessions are reached: the last two */
 	struct strv own_links;   /* the links that lead there */
 	struct site_cache {
-		char *dst; /* where the command expects it, without links */
-		char *src; /* where it is kept */
+		char *dst;               /* where the command expects it, without links */
+		char *src;               /* where it is kept */
+		bool is_absent, is_file; /* what is at dst on the host; neither: a folder */
 	} * caches;
 	size_t caches_len;
 	struct protection protection; /* names in the workspace that the host acts on */

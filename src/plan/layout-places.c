@@ -266,8 +266,40 @@ static int add_home(struct layout *l)
 	return r < 0 ? r : add_private(l, site->home_real, 0700);
 }
 
+/* Where the host's own files are shown, a folder has to be there to mount on. */
+static int check_cache(const struct layout *l, const struct site_cache *cache, struct err *err)
+{
+	const struct place *around = places_at(&l->places, cache->dst);
+
+	/* Nothing is made in it, so that there is nothing to mount these on. */
+	for (size_t i = 0; i < l->places.len; i++)
+		if (path_covers(cache->dst, l->places.items[i].dst) &&
+		    !str_eq(cache->dst, l->places.items[i].dst)) {
+			err_set(err, ERR_POLICY, -EINVAL, "cache %s would lie around %s",
+				cache->dst, l->places.items[i].dst);
+			return err_hint(err, -EINVAL, "name a folder below");
+		}
+	if (!around || !around->src || around->is_cache)
+		return 0;
+	if (around->access == ACCESS_WRITE && str_eq(around->dst, cache->dst)) {
+		err_set(err, ERR_POLICY, -EINVAL,
+			"cache %s would take the place of a folder that can be written",
+			cache->dst);
+		return err_hint(err, -EINVAL, "leave one of the two out");
+	}
+	if (cache->is_file)
+		return err_set(err, ERR_POLICY, -ENOTDIR,
+			       "cache %s is a file, and caches are folders", cache->dst);
+	if (!cache->is_absent)
+		return 0;
+	err_set(err, ERR_POLICY, -ENOENT, "cache %s does not exist", cache->dst);
+	return err_hint(err, -ENOENT, "create it first: pale makes nothing outside the sandbox");
+}
+
 static int add_caches(struct layout *l, struct err *err)
 {
+	int r = 0;
+
 	for (size_t i = 0; i < l->site->caches_len; i++) {
 		struct place place = {.dst = l->site->caches[i].dst,
 				      .src = l->site->caches[i].src,
@@ -278,6 +310,9 @@ static int add_caches(struct layout *l, struct err *err)
 		/* The warden goes by what is in /proc. */
 		if (layout_is_kernel_path(place.dst))
 			return refuse_kernel_path(place.dst, err);
+		r = check_cache(l, &l->site->caches[i], err);
+		if (r < 0)
+			return r;
 		if (places_add(&l->places, place) < 0)
 			return err_oom(err);
 	}

@@ -71,6 +71,14 @@ bool layout_is_hidden(const struct layout *l, const char *path)
 	return paths_cover(&l->hides, path);
 }
 
+/* Is the host's file of that name to be seen? A place that is hidden as a whole is none. */
+static bool is_shown(const struct layout *l, const char *path)
+{
+	const struct place *place = places_at(&l->places, path);
+
+	return place && !place->is_cache && !layout_is_hidden(l, path);
+}
+
 /* A link cannot be hidden: where it can be replaced, it is no way to policy. */
 static int check_own_links(const struct layout *l, struct err *err)
 {
@@ -284,7 +292,7 @@ static int emit_hidden(struct layout *l)
 			     hide_flags(l, l->hides.items[i]));
 	if (r == 0)
 		r = layout_emit_sockets(l);
-	if (r == 0 && l->host->has_machine_id && !l->write_root && !layout_is_hidden(l, MACHINE_ID))
+	if (r == 0 && l->host->has_machine_id && !l->write_root && is_shown(l, MACHINE_ID))
 		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
 	return r < 0 ? r : hide_toolchain_secrets(l);
 }

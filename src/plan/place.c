@@ -89,7 +89,8 @@ static bool adds_nothing(const struct place *place, const struct place *around)
 		return false;
 	if (strcmp(around->dst, place->dst) == 0)
 		return !around->is_root;
-	if (around->access == ACCESS_PRIVATE || place->access == ACCESS_PRIVATE || place->is_socket)
+	if (around->access == ACCESS_PRIVATE || place->access == ACCESS_PRIVATE ||
+	    place->is_socket || place->is_cache)
 		return false;
 	return place->access <= around->access;
 }

@@ -393,6 +393,7 @@ static int add_cache(const struct workspace *workspace, const char *path, struct
 		     struct err *err)
 {
 	_cleanup_(freep) char *dir = cache_dir(workspace, path);
+	struct stat st;
 
 	if (!dir && !workspace->state_dir)
 		return err_set(err, ERR_SYSTEM, -ENOENT, "no place to keep the cache %s", path);
@@ -400,6 +401,8 @@ static int add_cache(const struct workspace *workspace, const char *path, struct
 		return err_oom(err);
 	if (path_resolve(path, &ret->dst) < 0 || path_resolve(dir, &ret->src) < 0)
 		return err_set(err, ERR_SYSTEM, -ENOENT, "cannot find out where %s leads", path);
+	ret->is_absent = lstat(ret->dst, &st) < 0;
+	ret->is_file = !ret->is_absent && !S_ISDIR(st.st_mode);
 	return 0;
 }
 

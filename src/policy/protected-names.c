@@ -16,8 +16,16 @@ const char *const protected_names[] = {
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
 	".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".xprofile",
-	/* agents and editors: tools that they start */
-	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".vscode", ".idea",
+	/* editors: programs that they start, or what they execute themselves */
+	".vscode", ".idea", ".zed", ".helix", ".devcontainer", ".devcontainer.json",
+	".vimrc", ".gvimrc", ".exrc",
+	/* agents: servers, plugins and hooks that they start */
+	".mcp.json", ".claude", ".codex", ".cursor", ".gemini", ".aider.conf.yml", ".amazonq",
+	".cline", ".clinerules", ".continue", ".crush.json", "crush.json", ".factory", ".junie",
+	".kilo", ".kilocode", "kilo.json", "kilo.jsonc", ".kiro", ".opencode", "opencode.json",
+	"opencode.jsonc", ".pi", ".qwen", ".roo", ".windsurf",
+	/* git: core.hooksPath is .husky/_, where nothing is but calls of what lies beside it */
+	".husky",
 	NULL,
 };
 /* clang-format on */

@@ -35,7 +35,14 @@ static const struct runs_later {
 	 ".buildkite/ .gitlab-ci.yml .travis.yml .drone.yml .woodpecker.yml appveyor.yml "
 	 "azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .cirrus.yml",
 	 "run by CI"},
-	{".pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.yml", "run by git hooks"},
+	{".pre-commit-config.yaml .pre-commit-hooks.yaml prek.toml lefthook.yml lefthook.yaml "
+	 "lefthook.toml lefthook.json .lefthook.yml .lefthook.yaml .lefthook.toml .lefthook.json "
+	 "lefthook-local.yml lefthook-local.yaml .lefthook-local.yml .lefthook-local.yaml",
+	 "run by git hooks"},
+	{"mise.toml .mise.toml mise.local.toml .mise.local.toml mise/config.toml "
+	 ".mise/ .config/mise/ .rvmrc",
+	 "run by a shell that enters the folder"},
+	{".github/hooks/ .github/mcp.json", "run by an agent"},
 	{"makefile gnumakefile bsdmakefile cmakelists.txt configure configure.ac meson.build "
 	 "build.ninja sconstruct wscript build build.bazel workspace module.bazel justfile "
 	 "taskfile.yml rakefile gemfile build.rs cargo.toml build.gradle build.gradle.kts "
@@ -43,8 +50,7 @@ static const struct runs_later {
 	 "build.zig setup.py setup.cfg pyproject.toml conftest.py noxfile.py tox.ini "
 	 "package.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs gulpfile.js gruntfile.js "
 	 "dockerfile containerfile docker-compose.yml docker-compose.yaml compose.yml "
-	 "compose.yaml vagrantfile flake.nix shell.nix default.nix .tool-versions mise.toml "
-	 ".mise.toml .cargo/",
+	 "compose.yaml vagrantfile flake.nix shell.nix default.nix .tool-versions .cargo/",
 	 "run by a build"},
 	{".gdbinit .lldbinit .exrc .vimrc .nvimrc .nvim.lua .dir-locals.el .tmux.conf "
 	 "sitecustomize.py usercustomize.py .pythonrc .irbrc .pryrc .ssh/ .devcontainer/ .zed/ "

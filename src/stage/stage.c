@@ -335,17 +335,15 @@ static int refuse_busy(struct stage *stage, bool exclusive, struct err *err)
 	_cleanup_(str_release) struct str pids = {0};
 
 	stage->lock_fd = fd_close(stage->lock_fd);
-	if (!exclusive) {
+	if (exclusive)
+		(void)name_users(stage, &pids);
+	if (pids.len == 0) {
 		err_set(err, ERR_SYSTEM, -EBUSY, "stage %s is being changed by another pale",
 			stage->name);
 		return err_hint(err, -EBUSY, "wait until it has ended");
 	}
-	(void)name_users(stage, &pids);
-	if (pids.len)
-		err_set(err, ERR_SYSTEM, -EBUSY, "stage %s is in use by the run of process %s",
-			stage->name, str_text(&pids));
-	else
-		err_set(err, ERR_SYSTEM, -EBUSY, "stage %s is in use", stage->name);
+	err_set(err, ERR_SYSTEM, -EBUSY, "stage %s is in use by the run of process %s", stage->name,
+		str_text(&pids));
 	return err_hint(err, -EBUSY, "wait until it has ended, or end it");
 }
 

@@ -354,11 +354,20 @@ static bool is_mode_ours(const struct txn *txn, const struct txn_dir *dir, const
 	       (st->st_mode & 07777) == (dir->before.mode | 0700);
 }
 
+/* Only its owner may give a folder a time other than now. That of a folder which is shared with
+ * others, and not ours, stays what our writing made it. */
+static int set_time(int fd, const struct stat *st, struct timespec mtime)
+{
+	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, mtime};
+
+	if (utimensat(fd, "", times, AT_EMPTY_PATH) == 0)
+		return 0;
+	return errno == EPERM && st->st_uid != geteuid() ? 0 : -errno;
+}
+
 static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forward)
 {
 	bool sets_time = forward ? dir->sets_time : dir->before.type == NODE_DIR;
-	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
-				    forward ? dir->mtime : dir->before.mtime};
 	mode_t mode = forward ? dir->mode : dir->before.mode;
 	_cleanup_(fd_closep) int fd = -1;
 	struct stat st;
@@ -374,8 +383,8 @@ static int set_dir(const struct txn *txn, const struct txn_dir *dir, bool forwar
 		return 0;
 	if (r == 0 && (st.st_mode & 07777) != mode && is_mode_ours(txn, dir, &st))
 		r = fd_chmod(fd, mode);
-	if (r == 0 && sets_time && utimensat(fd, "", times, AT_EMPTY_PATH) < 0)
-		r = -errno;
+	if (r == 0 && sets_time)
+		r = set_time(fd, &st, forward ? dir->mtime : dir->before.mtime);
 	return r;
 }
 
@@ -394,7 +403,8 @@ static int set_dirs(struct txn *txn, bool forward, struct err *err)
 				break;
 		}
 		if (r < 0)
-			return err_sys(err, r, "set the mode of %s", dir->path);
+			return err_sys(err, r, "set mode and time of %s",
+				       *dir->path ? dir->path : "the workspace");
 	}
 	return 0;
 }

@@ -53,6 +53,15 @@ def lists():
         ok(r.status == 0 and "echo a" in r.out and "pale.toml:7" in r.out, "show", r)
         r = box.pale("commands", "show", "bb")
         ok(r.status == 1 and "no command 'bb'" in r.err, "show: no such command", r)
+        r = box.pale("commands", "show", "elsewhere")
+        ok(r.status == 1 and "hint: pale commands lists them" in r.err, "show: like no other", r)
+        r = box.pale("events")
+        eq((r.status, r.out), (0, "no events\n"), "no event: says so")
+        r = box.pale("commands", "register", "empty", "")
+        ok(r.status == 2 and "the command is empty" in r.err and "pale.toml" not in r.err
+           and "empty" not in box.read("pale.toml"), "register: an empty command", r)
+        r = box.pale("session")
+        ok(r.status == 0 and r.out.startswith("no sessions; "), "no session: says how to make one", r)
 
 
 def registers():

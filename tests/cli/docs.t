@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Tables, help and manual say the same: no verb, option or key more or less."""
+import glob
 import os
 import re
 import subprocess
@@ -93,6 +94,57 @@ def check_keys(keys):
        "pale.toml.5 defines no key that does not exist")
 
 
+def check_protected(box):
+    """Every name that a run in an empty workspace watches is in the manual, and no other."""
+    plan = box.pale("run", "--explain", "-j", "--", "true").json()
+    watched = {w["name"] for w in plan["watched"]} - {".git", "HEAD"}
+    text = page("pale.toml.5") or ""
+    rows = re.findall(r"^- (?:policy|shells|editors|agents|git hooks): (.*?)[;.]$", text, re.M | re.S)
+    ok(len(watched) > 50, "a run watches names")
+    eq(sorted(re.findall(r"_([^\s,]+)_", " ".join(rows))), sorted(watched),
+       "pale.toml.5 lists exactly the protected names")
+
+
+# Members of objects whose members are named elsewhere: dimensions, the result of a run.
+NAMED_ELSEWHERE = ("spec", "origins", "dimensions", "enforced", "usage", "grade", "data", "history", "result",
+                   "user_namespaces")
+
+
+def members(value):
+    if isinstance(value, list):
+        for item in value:
+            yield from members(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            if name not in NAMED_ELSEWHERE:
+                yield from members(item)
+
+
+def check_json(box):
+    """What -j prints is in the manual of the verb, member by member."""
+    box.write("a", "1\n")
+    box.pale("commands", "register", "t", "echo x >b; touch /etc/x")
+    started = box.pale("run", "--staged", "--", "sh", "-c", "echo 2 >>a").status == 0
+    if started:
+        box.pale("run", "t")
+        box.pale("session", "start", "s")
+    for line in ("status", "stages", "diff", "doctor", "config show", "config check", "config keys", "commands",
+                 "commands show t", "sandbox", "sandbox inspect t", "sandbox profile t", "sandbox tighten --all",
+                 "run --explain t", "run t", "check", "why", "events", "runs", "session", "session network s",
+                 "file read a", "file glob *", "file grep 1", "trust --show", "apply", "undo --list", "version",
+                 "help"):
+        words = line.split()
+        text = page(f"pale-{words[0]}.1") or ""
+        words.insert(1 if words[0] == "run" else len(words), "-j")  # what follows a name is the command's
+        found = set(members(box.pale(*words).json()))
+        ok(found or not started, f"{line} -j has members")
+        eq(sorted(m for m in found if not re.search(rf"(?<!\w){m}(?!\w)", text)), [],
+           f"{line} -j: the manual names each of them")
+    if started:
+        box.pale("session", "stop", "s")
+
+
 def check_library():
     """include/pale.h and pale.3: the same functions, with the same arguments."""
     with open("include/pale.h", encoding="utf-8") as file:
@@ -113,6 +165,33 @@ def check_library():
        "pale.3 names every constant of pale.h, and no other")
 
 
+def check_architecture():
+    """docs/ARCHITECTURE.md: a row for each layer; files that exist, and hold what is said to be there."""
+    with open("docs/ARCHITECTURE.md", encoding="utf-8") as file:
+        text = file.read()
+    layers = text.split("\n## Layers\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| \[?(\w+)(?:\]\(\S+\))? \|", layers, re.M)
+    eq(sorted(set(rows) - {"layer"}), sorted(os.listdir("src")), "ARCHITECTURE.md has every layer")
+    missing, looked = [], 0
+    for line in text.split("\n## Where is X decided\n")[1].splitlines():
+        cells = line.split(" | ")
+        if len(cells) < 3:
+            continue
+        folder, held = "", ""
+        for path in re.findall(r"`([\w./*-]+\.[ch])`", cells[1]):
+            folder = os.path.dirname(path) or folder
+            found = glob.glob(os.path.join(folder, os.path.basename(path)))
+            missing += [] if found else [path]
+            for name in found:
+                with open(name, encoding="utf-8") as file:
+                    held += file.read()
+        names = re.findall(r"`(\w+)(?:\(\)|\[\])`", cells[2]) if held else []
+        looked += len(names)
+        missing += [f"{name} in {cells[1]}" for name in names if not re.search(rf"\b{name}\b", held)]
+    ok(looked > 150, "its table names functions")
+    eq(missing, [], "each is in the file that is named")
+
+
 def check_pages():
     for name in sorted(os.listdir(MAN)):
         with open(os.path.join(MAN, name), "rb") as file:
@@ -123,6 +202,9 @@ def check_pages():
 with Box() as box:
     check_verbs(box.pale("help", "-j").json())
     check_keys(box.pale("config", "keys", "-j").json())
+    check_protected(box)
+    check_json(box)
 check_library()
+check_architecture()
 check_pages()
 done()

@@ -3,6 +3,7 @@
 """Dispatch, help on every level, and the hand-over from pale to pale-verbs."""
 import os
 import shutil
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -54,6 +55,17 @@ def unknown(box):
     ok(r.status == 2 and "unknown verb" in r.err, "help for an unknown verb", r)
     r = box.pale("--bogus")
     ok(r.status == 2 and "options come after the verb" in r.err, "an option before the verb", r)
+    r = box.pale("help", "run", "x")
+    ok(r.status == 2 and "unknown verb 'run x'" in r.err and "pale help run" in r.err,
+       "help for a verb of a verb that has none", r)
+    r = box.pale("file")
+    ok(r.status == 125 and "file: a verb is missing" in r.err and "pale help file lists" in r.err,
+       "a family whose verbs all need something", r)
+    r = box.pale("file", "--help")
+    ok(r.status == 0 and "alone is" not in r.out, "its help does not say what it is alone", r)
+    has(box.pale("commands", "--help").out, "`pale commands` alone is `pale commands list`", "twin: one that is")
+    r = box.pale("version", "--frobnicate")
+    ok(r.status == 2 and "hint: --help lists the options" in r.err, "an option like no other: where they are", r)
     r = box.pale("version", "--jsn")
     ok(r.status == 2 and "did you mean --json" in r.err, "an unknown option: did you mean", r)
     r = box.pale("version", "extra")
@@ -91,6 +103,19 @@ def every_level(box):
         eq(box.pale("help", family).out, r.out, f"help {family} is the same")
 
 
+def server_on_a_terminal(box):
+    """Who types `pale mcp` is told what it waits for; its output stays JSON alone."""
+    keys, terminal = os.openpty()
+    os.write(keys, b"\x04")
+    for stdin, said in ((terminal, True), (subprocess.DEVNULL, False)):
+        r = subprocess.run([PALE, "mcp"], cwd=box.ws, env=box.env, stdin=stdin, capture_output=True, timeout=60,
+                           check=False)
+        ok(r.returncode == 0 and r.stdout == b"" and (b"pale mcp install" in r.stderr) == said,
+           f"pale mcp {'on a terminal says' if said else 'elsewhere does not say'} what it is", r)
+    os.close(keys)
+    os.close(terminal)
+
+
 def hand_over(box):
     """pale finds its other half beside itself or in libexec, and nowhere else."""
     bin_dir = os.path.join(box.top, "inst", "bin")
@@ -124,5 +149,6 @@ with Box() as the_box:
     top_level(the_box)
     unknown(the_box)
     every_level(the_box)
+    server_on_a_terminal(the_box)
     hand_over(the_box)
 done()

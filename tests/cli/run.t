@@ -25,6 +25,7 @@ def refusals():
                             (["--setenv", "=x"], "--setenv"), (["--port", "0"], "--port"),
                             (["--allow-degraded", "x"], "--allow-degraded"),
                             (["--workspace", "nosuch"], "nosuch"), (["--network"], "needs a value"),
+                            (["--timeout"], "option --timeout needs a value"),
                             (["--result", "no/such/file"], "--result"), (["--stage", ".x"], "--stage"),
                             (["--stage", "x", "--direct"], "--direct"), (["--staged", "--preset", "off"], "staged"),
                             (["--spec", "netwrk = 1"], "spec:1:1"), (["--spec", "network ="], "spec:"),

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 """diff, apply, discard, undo, stages: what is staged, shown and carried out."""
 import base64
+import fcntl
+import glob
 import os
 import stat
 import subprocess
@@ -386,6 +388,10 @@ def stages():
         eq(box.pale("diff", "--stage", "other").status, 0, "but looked at")
         running.terminate()
         running.wait()
+        with open(glob.glob(box.env["XDG_STATE_HOME"] + "/pale/*/stages/other/lock")[0], "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            r = box.pale("apply", "--stage", "other")
+            ok(r.status == 1 and "being changed by another pale" in r.err, "another apply is no run", r)
         r = box.pale("stages", "rm", "other")
         ok(r.status == 2 and "2 changes" in r.err and "--force" in r.err, "one with changes: --force", r)
         eq(box.pale("stages", "rm", "--force", "other").status, 0, "--force")

@@ -271,7 +271,8 @@ def test_loop():
         box.write("src/a.c", "mine")
         box.write("pale.toml", "# kept\n[commands.t]\ncmd = 'echo made > out/new; echo $1; cat out/new'\n"
                   "sandbox = {filesystem = 'readonly'} # no limits\n"
-                  "[commands.u]\ncmd = 'echo evil > src/a.c'\nsandbox = {filesystem = 'readonly'}\n")
+                  "[commands.u]\ncmd = 'echo evil > src/a.c'\nsandbox = {filesystem = 'readonly'}\n"
+                  "[commands.w]\ncmd = 'echo w > out/w'\n")
         r = box.pale("run", "t")
         ok(r.status != 0 and not box.exists("out/new"), "a write is refused", r)
         r = box.pale("why", "-j")
@@ -282,6 +283,13 @@ def test_loop():
            "allow writes the rule", r)
         r = box.pale("run", "t")
         ok(r.status == 0 and box.read("out/new") == "made\n", "then it passes", r)
+        r = box.pale("run", "--filesystem", "readonly", "w")
+        ok(r.status != 0 and not box.exists("out/w"), "refused by an option that is tighter than the file", r)
+        before = box.read("pale.toml")
+        r = box.pale("allow", "--project", "-y")
+        ok(r.status == 1 and "the policy as it is now allows it" in r.err and "hint: pale run w" in r.err
+           and box.read("pale.toml") == before, "there is nothing to write, and that is said", r)
+        ok(box.pale("run", "w").status == 0 and box.exists("out/w"), "twin: without it, it passes")
         box.write("pale.toml", box.read("pale.toml").replace("out/new", "src/a.c"))
         r = box.pale("run", "t")
         ok(box.read("src/a.c") == "mine", "the command with another target is still refused", r)

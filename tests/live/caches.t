@@ -136,5 +136,35 @@ def case_not_of_the_kernel(p):
     (p.ws / 'link').rmdir()
 
 
-main(case_not_of_the_kernel, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
+@offered
+def case_in_the_workspace(p):
+    p.no_config()
+    shown = p.mkdir(p.ws / 'deps')
+    p.write(shown / 'of-the-host', 'CANARY\n')
+    p.write(p.ws / 'plain', 'plain\n')
+    before = digest(p.ws)
+    ways = (('--filesystem', 'workspace_only'), ('--filesystem', 'readonly'), ('--staged',),
+            ('--filesystem', 'readonly', '--ephemeral'))
+    for o in p.each(*ways):
+        r = p.sh(*o, '--cache', 'deps', '--', 'cat deps/of-the-host; echo x >>deps/kept; cat deps/kept')
+        ok(r.booted and b'CANARY' not in r.out and r.rest.endswith(b'x\n') and digest(p.ws) == before, p,
+           f'{" ".join(o)}: one below the workspace is private', r)
+        for name, why in (('gone', b'does not exist'), ('plain', b'is a file')):
+            r = p.sh(*o, '--cache', name, '--', 'true')
+            ok(r.code == 125 and not r.booted and why in r.err and digest(p.ws) == before, p,
+               f'{" ".join(o)}: {name} is refused', r)
+    r = p.sh('--cache', 'deps', '--', 'cat deps/kept')
+    ok(r.rest == b'x\n' * len(ways), p, 'the same one for all of them', r)
+    r = p.sh('--cache', '.', '--', 'true')
+    ok(r.code == 125 and not r.booted, p, 'the workspace itself is no place for one', r)
+    r = p.sh('--cache', str(p.ws.parent), '--', 'true')
+    ok(r.code == 125 and not r.booted and b'would lie around' in r.err, p, 'nor what is around it', r)
+    r = p.sh('--cache', '/etc', '--', 'ls /etc')
+    ok(r.booted and r.rest == b'', p, 'a folder of the system can be one', r)
+    r = p.sh('--', 'echo y >>deps/kept; cat deps/of-the-host')
+    ok(r.booted and (shown / 'kept').read_text() == 'y\n' and r.rest == b'CANARY\n', p, 'twin: without it, it is the host\'s', r)
+    shutil.rmtree(shown)
+
+
+main(case_not_of_the_kernel, case_in_the_workspace, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
      uids=(1000,))

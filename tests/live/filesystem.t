@@ -281,6 +281,14 @@ def case_links_in_rules_CF09(p):
         (p.ws / link).unlink()
 
 
+def case_a_hidden_folder_of_the_system(p):
+    for o in p.each(('--hide', '/etc')):
+        r = p.sh(*o, '--', 'ls /etc; cat /etc/passwd /etc/machine-id')
+        ok(r.booted and r.rest == b'', p, 'a folder of the system as a whole, with what is hidden in it always', r)
+    r = p.sh('--', 'cat /etc/passwd')
+    ok(r.booted and b'root:' in r.rest, p, 'twin: it can be read otherwise', r)
+
+
 def case_set_up_makes_nothing_on_the_host_FW27(p):
     # FW27: a mount point below a planted link
     os.symlink('../outside', p.ws / 'sub')
@@ -543,7 +551,7 @@ main(case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_f
      case_system_directories_FW01, case_private_places_FW25, case_tmpfs_size,
      case_filesystem_values, case_ephemeral, case_lists_CF09, case_hidden_FR03_FR05_FW21,
      case_hidden_behind_a_link_FR07, case_links_in_rules_CF09,
-     case_set_up_makes_nothing_on_the_host_FW27, case_inherited_descriptors_FR12,
+     case_a_hidden_folder_of_the_system, case_set_up_makes_nothing_on_the_host_FW27, case_inherited_descriptors_FR12,
      case_working_directory_FR13, case_privileges_FW17_FR09_KS27,
      case_kernel_interfaces_FW09_FW11_FW13_FW14_FR11, case_proc_and_sys_FW26_FR15,
      case_core_dumps_FR17_PR17, case_owners_LC09, case_odd_workspaces_CF11,

@@ -424,6 +424,16 @@ def case_damaged_and_newer_HS03_HS09(p):
 
 
 def case_follow(p):
+    box = Box(p, 'follow-text')
+    follow = p.start(p.pale_path, 'events', '--follow', cwd=box.ws, env=box.env, stdout=subprocess.PIPE)
+    try:
+        for _ in range(2):
+            box.pale('--', 'true')
+        heads = [follow.stdout.readline().split()[0] for _ in range(5)]
+        ok(heads[0] == b'TIME' and heads.count(b'TIME') == 1, p, 'as text: one heading, before what comes first', heads)
+    finally:
+        follow.kill()
+        follow.wait()
     box = Box(p, 'follow')
     follow = p.start(p.pale_path, 'events', '--follow', '-j', cwd=box.ws, env=box.env, stdout=subprocess.PIPE)
 

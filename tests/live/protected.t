@@ -12,7 +12,9 @@ from live import *
 
 GIT = ('git', '-c', 'user.name=A', '-c', 'user.email=a@b', '-c', 'init.defaultBranch=main',
        '-c', 'protocol.file.allow=always')
-FOLDERS = ('.claude', '.codex', '.cursor', '.gemini', '.vscode', '.idea')
+FOLDERS = ('.claude', '.codex', '.cursor', '.gemini', '.kiro', '.opencode', '.vscode', '.idea', '.zed', '.husky')
+
+WRITABLE = ('Makefile', 'package.json', 'AGENTS.md', 'mise.toml', '.pre-commit-config.yaml', '.github/workflows/ci.yml')
 
 
 def fresh(p, git=True):
@@ -56,6 +58,8 @@ def case_existing_ones_stay_PT01_PT03_PT07_FW21(p):
         p.write(p.ws / name / 'settings.json', '{}\n')
     names += list(FOLDERS)
     names += ['.git/config', '.git/hooks']
+    for name in WRITABLE:
+        p.write(p.ws / name, '# mine\n')
     state, r = watched(p)
     ok(all(state.get(f'{p.ws}/{n}') == 'read-only' for n in names), p, 'the plan says so', r)
 
@@ -82,6 +86,9 @@ def case_existing_ones_stay_PT01_PT03_PT07_FW21(p):
     r = p.sh('--', 'cat pale.toml .git/config >/dev/null && echo x >other && git add other && git commit -qm second')
     ok(r.booted and r.code == 0, p, 'the rest works', r)
     ok(not quarantined(p), p, 'nothing was moved')
+    r = p.sh('--', 'for n; do echo x >>"$n" && rm "$n" && echo y >"$n" || exit 1; done', *WRITABLE)
+    ok(r.booted and r.code == 0 and all((p.ws / n).read_text() == 'y\n' for n in WRITABLE) and not quarantined(p), p,
+       'twin: what work consists of can be written', r)
     r = p.sh('--preset', 'off', '--', 'echo x >>.envrc; echo x >.git/hooks/x; mv .vscode v; ls -d v')
     ok(r.booted and r.code == 0 and look() != before, p, 'twin: all of it can be done without a boundary', r)
 

@@ -83,6 +83,29 @@ open('f', 'a').write('more')'''
     ok(left == [] and 'user.mine' in os.listxattr(p.ws / 'f'), p, 'they are not applied, other attributes are', left)
 
 
+def case_a_folder_of_somebody_else(p):
+    if p.is_root:
+        return
+    fresh(p)
+    os.chown(p.ws, 0, p.owner)
+    os.chmod(p.ws, 0o2775)
+    staged(p, 'echo hi >new; mkdir d; echo deep >d/e')
+    r = p.verb('apply')
+    ok(r.code == 0 and (p.ws / 'new').read_text() == 'hi\n' and (p.ws / 'd/e').exists(), p,
+       'a folder that is shared: applied, though its time is not ours to set', r)
+    r = p.verb('undo')
+    ok(r.code == 0 and os.listdir(p.ws) == [], p, 'and taken back', r)
+    p.verb('discard', '--all')
+    os.chmod(p.ws, 0o755)
+    staged(p, 'echo hi >new')
+    r = p.verb('apply')
+    ok(r.code == 1 and b'Permission denied' in r.err and os.listdir(p.ws) == [], p,
+       'one that we may not write: refused', r)
+    ok('new' in names(p), p, 'and still staged')
+    r = p.verb('discard', '--all')
+    ok(r.code == 0 and names(p) == {}, p, 'it can be discarded', r)
+
+
 def case_holes_SW09(p):
     fresh(p)
     staged(p, 'truncate -s 1T big && printf x | dd of=big bs=1 seek=700000000000 conv=notrunc 2>/dev/null')
@@ -219,6 +242,7 @@ def case_taken_back_and_edited(p):
 
 
 main(case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
-     case_holes_SW09, case_two_at_once_SW21, case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
+     case_a_folder_of_somebody_else, case_holes_SW09, case_two_at_once_SW21,
+     case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
      case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11,
      case_taken_back_and_edited)

@@ -238,7 +238,7 @@ class Person:
         whole = 'unrestricted' in options and options[options.index('unrestricted') - 1] != '--network'
         if self.is_root and whole and not has('root'):
             return 'root'
-        wanted = {'--ephemeral': 'ephemeral', '--nested': 'nested', '--hide': 'hidden', '--tmpfs': 'private'}
+        wanted = {'--ephemeral': 'ephemeral', '--staged': 'ephemeral', '--nested': 'nested', '--hide': 'hidden', '--tmpfs': 'private'}
         wanted = [feature for option, feature in wanted.items() if option in options] + ['whole'] * whole
         return next((feature for feature in wanted if not has(feature)), None)
 

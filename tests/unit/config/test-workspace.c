@@ -149,8 +149,9 @@ static void test_planted(const struct user *user)
 /* Places of a home that no command is to work in. */
 static void test_places_of_home(const struct user *user)
 {
-	static const char *const bad[] = {".ssh",   ".aws",   ".gnupg/x", ".config", ".config/x",
-					  ".local", ".cargo", ".claude",  "bin",     ".ssh/sub"};
+	static const char *const bad[] = {".ssh",      ".aws",   ".gnupg/x", ".config",
+					  ".config/x", ".local", ".cargo",   ".claude",
+					  ".opencode", "bin",    ".ssh/sub"};
 	static const char *const good[] = {"p", ".cache/x", ".dotfiles", ".cursor/worktrees/p/x",
 					   "bins"};
 
@@ -369,6 +370,10 @@ static void test_state_dir(struct user *user)
 	chmod(ws.state_dir, 0770);
 	tap_ok(state_dir_open(&ws, false, &err) == -EPERM && strstr(err.hint, "chmod go-w"),
 	       "one that others can write is refused");
+	chmod(ws.state_dir, 0700);
+	if (chown(ws.state_dir, 4711, (gid_t)-1) == 0)
+		tap_ok(state_dir_open(&ws, false, &err) == -EPERM && strstr(err.hint, "uid 4711"),
+		       "one of somebody else is, and it is said whose it is");
 	rmdir(ws.state_dir);
 	if (symlink("/tmp", ws.state_dir) < 0)
 		perror(ws.state_dir);

@@ -149,10 +149,25 @@ static void test_arguments(void)
 			   cases[i].tool, cases[i].args);
 }
 
+static void test_unknown_argument(void)
+{
+	struct rpc_error error = {0};
+	json_t *value = json_pack("{s:s}", "file", "a");
+
+	args_check(tool_find("read"), value, &error);
+	tap_eq_str(error.message, "read has no argument 'file'; it takes path, offset, limit",
+		   "an unknown argument: which there are");
+	args_check(tool_find("commands"), value, &error);
+	tap_eq_str(error.message, "commands has no argument 'file'; it takes none",
+		   "also where there are none");
+	json_decref(value);
+}
+
 int main(void)
 {
 	test_table();
 	test_exposed();
 	test_arguments();
+	test_unknown_argument();
 	return tap_done();
 }
