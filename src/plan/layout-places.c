@@ -266,10 +266,28 @@ static int add_home(struct layout *l)
 	return r < 0 ? r : add_private(l, site->home_real, 0700);
 }
 
+/* They are in no order yet. */
+static const struct place *find_around(const struct places *places, const char *path)
+{
+	const struct place *found = NULL;
+
+	for (size_t i = 0; i < places->len; i++) {
+		const struct place *place = &places->items[i];
+
+		if (!path_covers(place->dst, path))
+			continue;
+		if (!found ||
+		    (str_eq(found->dst, place->dst) ? place->access > found->access
+						    : path_covers(found->dst, place->dst)))
+			found = place;
+	}
+	return found;
+}
+
 /* Where the host's own files are shown, a folder has to be there to mount on. */
 static int check_cache(const struct layout *l, const struct site_cache *cache, struct err *err)
 {
-	const struct place *around = places_at(&l->places, cache->dst);
+	const struct place *around = find_around(&l->places, cache->dst);
 
 	/* Nothing is made in it, so that there is nothing to mount these on. */
 	for (size_t i = 0; i < l->places.len; i++)
