@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -24,11 +25,19 @@ struct local_streams {
 	void *data;
 };
 
+bool local_streams_are_needed(const struct stdio *stdio)
+{
+	for (int i = 0; i < 3; i++)
+		if (isatty(stdio->fd[i]))
+			return true;
+	return inlet_is_for(stdio->fd[STDIN_FILENO]);
+}
+
 int local_streams_new(const struct stdio *stdio, uint64_t max_output, struct local_streams **ret,
 		      struct err *err)
 {
 	struct local_streams *s = calloc(1, sizeof(*s));
-	const struct plan plan = {.max_output = max_output};
+	const struct plan plan = {.max_output = max_output, .confined = true};
 	int r;
 
 	if (!s)

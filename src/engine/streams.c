@@ -117,13 +117,26 @@ static int limit_outputs(struct streams *s, const struct stat st[3], uint64_t li
 	return r;
 }
 
+/* Whoever is not confined can write to it by other ways. */
+static int part_input(struct streams *s, const struct plan *plan, struct err *err)
+{
+	int r;
+
+	if (!plan->confined || !inlet_is_for(s->outer.fd[STDIN_FILENO]))
+		return 0;
+	r = inlet_open(&s->inlet, s->outer.fd[STDIN_FILENO], err);
+	s->inner.fd[STDIN_FILENO] = s->inlet.reader;
+	s->in_use = true;
+	return r;
+}
+
 int streams_init(struct streams *s, const struct plan *plan, const struct stdio *stdio,
 		 struct err *err)
 {
 	struct stat st[3];
 	int r;
 
-	*s = (struct streams){.outer = *stdio, .inner = *stdio, .channel = -1};
+	*s = (struct streams){.outer = *stdio, .inner = *stdio, .inlet = INLET_NONE, .channel = -1};
 	terminal_init(&s->terminal);
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].source = s->relays[i].sink = -1;
@@ -132,7 +145,7 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
 	if (r == 0 && plan->max_output != UINT64_MAX)
 		r = limit_outputs(s, st, plan->max_output, err);
-	return r;
+	return r < 0 ? r : part_input(s, plan, err);
 }
 
 /* Descriptors that we share with others may block: ask first. */
@@ -390,6 +403,7 @@ void streams_start(struct streams *s, struct loop *loop, int channel)
 	take_signals(s);
 	s->look = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_look, .data = s};
 	loop_add_timer(loop, &s->look);
+	inlet_start(&s->inlet, loop);
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		if (s->relays[i].active)
 			relay_start(&s->relays[i]);
@@ -475,6 +489,7 @@ bool streams_end(struct streams *s)
 	s->held = false;
 	/* What was typed and not read is nobody's. */
 	close_relay(&s->relays[RELAY_KEYBOARD]);
+	inlet_close(&s->inlet);
 	s->ending = true;
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].left = REST_MAX;
@@ -489,6 +504,7 @@ uint64_t streams_release(struct streams *s)
 	if (!s->in_use)
 		return 0;
 	terminal_release(&s->terminal);
+	inlet_close(&s->inlet);
 	close_inner(s);
 	for (int i = 0; i < RELAY_COUNT_; i++) {
 		struct relay *r = &s->relays[i];

@@ -2,10 +2,10 @@
 /*
  * streams - what the command's 0, 1 and 2 are, and what passes through us.
  *
- * A pipe or a file is passed as it is. Where the caller has a terminal, the
- * command gets one of its own, and the supervisor carries the bytes; with a
- * limit on output, stdout and stderr are pipes to the supervisor. Without
- * either there is nothing to carry and nothing to pay.
+ * A file is passed as it is, and so is a pipe for output. Where the caller has a terminal, the
+ * command gets one of its own, and the supervisor carries the bytes; a pipe on stdin is one of
+ * its own, too (inlet.h); with a limit on output, stdout and stderr are pipes to the supervisor.
+ * Without any of them there is nothing to carry and nothing to pay.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "engine/inlet.h"
 #include "engine/pump.h"
 #include "engine/terminal.h"
 
@@ -35,6 +36,7 @@ struct streams {
 	struct stdio outer; /* the caller's */
 	struct stdio inner; /* what the child begins with */
 	struct terminal terminal;
+	struct inlet inlet;
 	struct relay relays[RELAY_COUNT_];
 	struct loop *loop;
 	struct loop_timer look; /* whether we are in the foreground now */
