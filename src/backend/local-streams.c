@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -27,10 +28,14 @@ struct local_streams {
 
 bool local_streams_are_needed(const struct stdio *stdio)
 {
-	for (int i = 0; i < 3; i++)
-		if (isatty(stdio->fd[i]))
+	for (int i = 0; i < 3; i++) {
+		struct stat st;
+
+		if (fstat(stdio->fd[i], &st) == 0 &&
+		    (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(stdio->fd[i]))))
 			return true;
-	return inlet_is_for(stdio->fd[STDIN_FILENO]);
+	}
+	return false;
 }
 
 int local_streams_new(const struct stdio *stdio, uint64_t max_output, struct local_streams **ret,

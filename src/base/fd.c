@@ -155,6 +155,17 @@ const char *fd_way_out(int fd, bool offline)
 	return NULL;
 }
 
+int fd_pipe_like(int like, int ret[2])
+{
+	struct stat st;
+
+	if (pipe2(ret, O_CLOEXEC) < 0)
+		return -errno;
+	if (fstat(like, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_uid != geteuid())
+		(void)!fchown(ret[0], st.st_uid, st.st_gid);
+	return 0;
+}
+
 void fds_close_others(const int *keep, size_t n)
 {
 	int first = 3, next;

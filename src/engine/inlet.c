@@ -25,10 +25,10 @@ bool inlet_is_for(int fd)
 /* In one page there is room again when all of it was read, and not before. */
 int inlet_open(struct inlet *in, int outer, struct err *err)
 {
-	int pair[2];
+	int pair[2], r = fd_pipe_like(outer, pair);
 
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return err_sys(err, -errno, "make a pipe for the input");
+	if (r < 0)
+		return err_sys(err, r, "make a pipe for the input");
 	*in = (struct inlet){.outer = outer, .reader = pair[0], .writer = pair[1]};
 	return fcntl(in->writer, F_SETPIPE_SZ, PAGE) < 0
 		       ? err_sys(err, -errno, "make a small pipe for the input")

@@ -83,12 +83,12 @@ static void relay_init(struct streams *s, struct relay *r, int source, int sink,
 }
 
 /* Descriptor NUMBER of the command becomes a pipe to us. */
-static int limit_output(struct streams *s, int number, uint64_t limit, struct err *err)
+static int carry_output(struct streams *s, int number, uint64_t limit, struct err *err)
 {
-	int pair[2];
+	int pair[2], r = fd_pipe_like(s->outer.fd[number], pair);
 
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return err_sys(err, -errno, "make a pipe for the output");
+	if (r < 0)
+		return err_sys(err, r, "make a pipe for the output");
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	s->inner.fd[number] = pair[1];
 	relay_init(s, &s->relays[number - STDOUT_FILENO], pair[0], s->outer.fd[number], limit);
@@ -100,20 +100,29 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* From a pipe that it has an end of, a command could take what others write there, for as long
+ * as it runs. */
+static bool is_carried(const struct streams *s, const struct plan *plan, const struct stat st[3],
+		       int number)
+{
+	return !(s->terminal.like.mask & 1u << number) &&
+	       (plan->max_output != UINT64_MAX || (plan->confined && S_ISFIFO(st[number].st_mode)));
+}
+
 /* Where both lead to one file, one pipe keeps the order of what is written. */
-static int limit_outputs(struct streams *s, const struct stat st[3], uint64_t limit,
+static int carry_outputs(struct streams *s, const struct plan *plan, const struct stat st[3],
 			 struct err *err)
 {
-	bool out = !(s->terminal.like.mask & 1u << STDOUT_FILENO);
+	bool out = is_carried(s, plan, st, STDOUT_FILENO);
 	bool both = out && same_file(&st[STDOUT_FILENO], &st[STDERR_FILENO]);
 	int r = 0;
 
 	if (out)
-		r = limit_output(s, STDOUT_FILENO, limit, err);
+		r = carry_output(s, STDOUT_FILENO, plan->max_output, err);
 	if (r == 0 && both)
 		s->inner.fd[STDERR_FILENO] = s->inner.fd[STDOUT_FILENO];
-	else if (r == 0 && !(s->terminal.like.mask & 1u << STDERR_FILENO))
-		r = limit_output(s, STDERR_FILENO, limit, err);
+	else if (r == 0 && is_carried(s, plan, st, STDERR_FILENO))
+		r = carry_output(s, STDERR_FILENO, plan->max_output, err);
 	return r;
 }
 
@@ -143,8 +152,8 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 	r = check_stdio(s, plan, st, err);
 	if (r == 0 && s->terminal.like.mask)
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
-	if (r == 0 && plan->max_output != UINT64_MAX)
-		r = limit_outputs(s, st, plan->max_output, err);
+	if (r == 0)
+		r = carry_outputs(s, plan, st, err);
 	return r < 0 ? r : part_input(s, plan, err);
 }
 

@@ -2,10 +2,11 @@
 /*
  * streams - what the command's 0, 1 and 2 are, and what passes through us.
  *
- * A file is passed as it is, and so is a pipe for output. Where the caller has a terminal, the
- * command gets one of its own, and the supervisor carries the bytes; a pipe on stdin is one of
- * its own, too (inlet.h); with a limit on output, stdout and stderr are pipes to the supervisor.
- * Without any of them there is nothing to carry and nothing to pay.
+ * A file is passed as it is. Where the caller has a terminal, the command gets one of its own,
+ * and where he has a pipe, a pipe of its own: the supervisor carries the bytes. Whoever has one
+ * end of a pipe can open the other, and others have the caller's, too. With a limit on output,
+ * stdout and stderr are pipes to the supervisor in any case. Without any of them there is nothing
+ * to carry and nothing to pay.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A pipe on stdin: others read from it, too, and a command must not write what they get."""
+"""Pipes on 0, 1 and 2: others have them, too. A command must not write what they read, nor read what they write."""
 import errno
 import sys
 sys.dont_write_bytecode = True
@@ -17,7 +17,7 @@ class Ways:
     """How a command gets its stdin: beginnings of a command line."""
 
     def __init__(self, p):
-        self.box = Box(p, 'stdin')
+        self.box = Box(p, 'pipes')
         self.box.start()
         self.sessions = [('exec', [p.pale_path, 'exec', '-s', 's', '--']),
                          ('exec, limited', [p.pale_path, 'exec', '-s', 's', '--max-output', '1M', '--'])]
@@ -44,6 +44,36 @@ def case_script_on_stdin(p):
             ok(r.booted and r.out.endswith(b'goes on\n' if way else b'INJECTED\n') and made.exists() == (not way), p,
                f'{name}: the shell executes ' + ('its own script' if way else 'what its child wrote'), r)
             made.unlink(missing_ok=True)
+
+
+# In the background, for longer than the command: what others print, before it and after.
+STEAL = 'echo BOOTED >booted; : >stolen; timeout 1 cat </proc/self/fd/%d >stolen & sleep 0.3'
+
+
+def case_what_others_print(p):
+    with Ways(p) as ways:
+        for fd, (name, way) in [(fd, way) for fd in (1, 2) for way in [('twin: without pale', []), *ways.all]]:
+            for file in ('booted', 'stolen'):
+                (ways.box.ws / file).unlink(missing_ok=True)
+            p.write(ways.box.ws / 'steal', STEAL % fd)
+            line = '{ echo BEFORE; "$@" sh ./steal; echo AFTER; sleep 0.4; } | { sleep 1; cat; }'
+            r = ways.sh(p, line if fd == 1 else line.replace('"$@" sh ./steal', '"$@" sh ./steal 2>&1 >/dev/null'), *way)
+            stolen = (ways.box.ws / 'stolen').read_text()
+            seen = b'BEFORE' in r.out and b'AFTER' in r.out
+            ok((ways.box.ws / 'booted').exists() and (seen, stolen) == ((True, '') if way else (False, 'BEFORE\nAFTER\n')), p,
+               f'{name}: {fd} gives ' + ('nothing of others' if way else 'all that others print'), f'{r}\n{stolen!r}')
+
+
+def case_output(p):
+    with Ways(p) as ways:
+        for name, way in ways.all[::2]:
+            r = ways.sh(p, '"$@" sh -c "seq 200000; seq 100 >&2" 2>err | sha256sum; seq 200000 | sha256sum; cat err | tail -n 1', *way)
+            got = r.out.split()
+            ok(got[0] == got[2] and got[4] == b'100', p, f'{name}: all of it', r)
+            r = ways.sh(p, '"$@" sh -c "echo 1; echo 2 >&2; echo 3; echo 4 >&2" 2>&1 | cat', *way)
+            ok(r.out == b'1\n2\n3\n4\n', p, f'{name}: in order', r)
+            r = ways.sh(p, '{ "$@" yes; echo $? >&2; } | head -n 1', *way)
+            ok(r.out == b'y\n' and r.err.split()[-1:] == [b'141'], p, f'{name}: as long as somebody reads', r)
 
 
 def case_what_is_not_read_stays(p):
@@ -98,4 +128,4 @@ def case_its_own_pipe(p):
         f.close()
 
 
-main(case_script_on_stdin, case_what_is_not_read_stays, case_all_of_it_comes, case_its_own_pipe)
+main(case_script_on_stdin, case_what_others_print, case_output, case_what_is_not_read_stays, case_all_of_it_comes, case_its_own_pipe)
