@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
 
-enum { PAGE = 4096, LEND_MAX = 65536 };
+enum { PAGE = 4096, SLOTS_MAX = 16, LOOK_US = 100, LATER_MS = 1, LATER_MAX_MS = 64 };
 
 bool inlet_is_for(int fd)
 {
@@ -22,17 +23,14 @@ bool inlet_is_for(int fd)
 	       (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
 }
 
-/* In one page there is room again when all of it was read, and not before. */
 int inlet_open(struct inlet *in, int outer, struct err *err)
 {
 	int pair[2], r = fd_pipe_like(outer, pair);
 
 	if (r < 0)
 		return err_sys(err, r, "make a pipe for the input");
-	*in = (struct inlet){.outer = outer, .reader = pair[0], .writer = pair[1]};
-	return fcntl(in->writer, F_SETPIPE_SZ, PAGE) < 0
-		       ? err_sys(err, -errno, "make a small pipe for the input")
-		       : 0;
+	*in = (struct inlet){.outer = outer, .reader = pair[0], .writer = pair[1], .slots = 1};
+	return 0;
 }
 
 static bool is_ready(int fd, short events)
@@ -45,7 +43,7 @@ static bool is_ready(int fd, short events)
 /* LEN of what was lent was read. Others may have the caller's pipe: ask first. */
 static void take_out(struct inlet *in, size_t len)
 {
-	char scrap[PAGE];
+	char scrap[4 * PAGE];
 
 	in->lent -= len;
 	while (len > 0 && is_ready(in->outer, POLLIN)) {
@@ -57,11 +55,21 @@ static void take_out(struct inlet *in, size_t len)
 	}
 }
 
-static size_t count_unread(const struct inlet *in)
+static size_t count_bytes(int pipe)
 {
 	int n = 0;
 
-	return ioctl(in->writer, FIONREAD, &n) < 0 || n < 0 ? 0 : (size_t)n;
+	return ioctl(pipe, FIONREAD, &n) < 0 || n < 0 ? 0 : (size_t)n;
+}
+
+/* False: some of what was lent is there still. */
+static bool settle(struct inlet *in)
+{
+	size_t unread = count_bytes(in->writer);
+
+	if (in->lent > unread)
+		take_out(in, in->lent - unread);
+	return unread == 0;
 }
 
 void inlet_close(struct inlet *in)
@@ -70,12 +78,12 @@ void inlet_close(struct inlet *in)
 		loop_remove(in->loop, in->outer);
 	if (in->writer_on)
 		loop_remove(in->loop, in->writer);
+	if (in->loop)
+		loop_remove_timer(in->loop, &in->later);
+	in->loop = NULL;
 	in->outer_on = in->writer_on = false;
-	if (in->writer >= 0) {
-		size_t unread = count_unread(in);
-
-		take_out(in, in->lent > unread ? in->lent - unread : 0);
-	}
+	if (in->writer >= 0)
+		(void)settle(in);
 	in->lent = 0;
 	in->reader = fd_close(in->reader);
 	in->writer = fd_close(in->writer);
@@ -95,10 +103,24 @@ static void await(struct inlet *in, bool room)
 	}
 }
 
+/* A pipe that is full has room once a slot of it was read, and one with a single slot once all
+ * of it was. So it is made as small as what it gets, of which there is more each time. */
+static void fit(struct inlet *in)
+{
+	size_t there = count_bytes(in->outer);
+
+	in->slots = in->slots < SLOTS_MAX ? in->slots * 2 : SLOTS_MAX;
+	while (in->slots > 1 && in->slots * PAGE > there)
+		in->slots /= 2;
+	(void)fcntl(in->writer, F_SETPIPE_SZ, (int)in->slots * PAGE);
+}
+
 static void lend(struct inlet *in)
 {
-	ssize_t n = tee(in->outer, in->writer, LEND_MAX, SPLICE_F_NONBLOCK);
+	ssize_t n;
 
+	fit(in);
+	n = tee(in->outer, in->writer, in->slots * PAGE, SPLICE_F_NONBLOCK);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
 		inlet_close(in);
 		return;
@@ -114,6 +136,17 @@ static void on_outer(void *data, short revents)
 	lend(data);
 }
 
+/* Who reads a slot reads the next one soon, as a rule. */
+static bool await_rest(struct inlet *in)
+{
+	uint64_t end = clock_mono_ns() + LOOK_US * 1000ull;
+
+	while (!settle(in))
+		if (clock_mono_ns() > end)
+			return false;
+	return true;
+}
+
 static void on_writer(void *data, short revents)
 {
 	struct inlet *in = data;
@@ -122,8 +155,27 @@ static void on_writer(void *data, short revents)
 		inlet_close(in);
 		return;
 	}
-	take_out(in, in->lent);
-	lend(in);
+	if (await_rest(in)) {
+		lend(in);
+		return;
+	}
+	/* Nothing tells when a pipe of several slots is empty. */
+	loop_set_events(in->loop, in->writer, 0);
+	in->later_ms = LATER_MS;
+	in->later.at_ns = clock_mono_ns() + LATER_MS * 1000000ull;
+}
+
+static void on_later(void *data, short revents)
+{
+	struct inlet *in = data;
+
+	(void)revents;
+	if (settle(in)) {
+		lend(in);
+		return;
+	}
+	in->later_ms = in->later_ms < LATER_MAX_MS ? in->later_ms * 2 : LATER_MAX_MS;
+	in->later.at_ns = clock_mono_ns() + in->later_ms * 1000000ull;
 }
 
 void inlet_start(struct inlet *in, struct loop *loop)
@@ -131,6 +183,8 @@ void inlet_start(struct inlet *in, struct loop *loop)
 	if (in->writer < 0)
 		return;
 	in->loop = loop;
+	in->later = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_later, .data = in};
+	loop_add_timer(loop, &in->later);
 	in->reader = fd_close(in->reader);
 	in->writer_on = loop_add(loop, in->writer, 0, on_writer, in) == 0;
 	if (in->writer_on)

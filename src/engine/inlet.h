@@ -6,22 +6,27 @@
  * govern pipes: a command could write what others read after it from the same stdin, the
  * shell among them that takes its script from there. So it gets a pipe of its own.
  *
- * What it does not read stays in the caller's: bytes are lent by tee(2), a page at a time, and
+ * What it does not read stays in the caller's: bytes are lent by tee(2), some pages at a time, and
  * those that were read are taken out of the caller's pipe afterwards.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/loop.h"
 
 struct err;
-struct loop;
 
 struct inlet {
 	struct loop *loop;
-	int outer;      /* the caller's; not ours to close */
-	int reader;     /* what the command gets; -1 */
-	int writer;     /* -1: closed */
-	size_t lent;    /* bytes that lie in both */
+	int outer;               /* the caller's; not ours to close */
+	int reader;              /* what the command gets; -1 */
+	int writer;              /* -1: closed */
+	size_t lent;             /* bytes that lie in both */
+	size_t slots;            /* of the command's pipe */
+	struct loop_timer later; /* look whether they were read */
+	uint64_t later_ms;
 	bool outer_on;  /* watched by the loop */
 	bool writer_on; /* … and this one */
 };

@@ -19,6 +19,7 @@
 enum {
 	/* A pipe or terminal that is ready takes so much without blocking. */
 	WRITE_MAX = 4096,
+	SPLICE_MAX = 1 << 20,
 	/* Of one relay in one turn, so that nothing else has to wait. */
 	ROUNDS_MAX = 32,
 	/* What can lie in a pipe or a terminal when the run has ended. A straggler
@@ -92,6 +93,7 @@ static int carry_output(struct streams *s, int number, uint64_t limit, struct er
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	s->inner.fd[number] = pair[1];
 	relay_init(s, &s->relays[number - STDOUT_FILENO], pair[0], s->outer.fd[number], limit);
+	s->relays[number - STDOUT_FILENO].is_plain = limit == UINT64_MAX; /* a pipe, too */
 	return 0;
 }
 
@@ -230,11 +232,24 @@ static void at_end_of(struct relay *r)
 		hang_up(r->owner);
 }
 
+/* From pipe to pipe without a look at it. */
+static void pass_on(struct relay *r)
+{
+	const char *data;
+	ssize_t n = r->is_plain && r->source >= 0 && r->sink >= 0 && !r->owner->ending &&
+		    pump_peek(&r->pump, &data) == 0;
+
+	for (int i = 0; n > 0 && i < ROUNDS_MAX; i++)
+		n = splice(r->source, NULL, r->sink, NULL, SPLICE_MAX,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+}
+
 static void fill(struct relay *r)
 {
 	char buf[PUMP_CHUNK];
 	size_t room;
 
+	pass_on(r);
 	for (int i = 0; i < ROUNDS_MAX && r->source >= 0 && (room = pump_room(&r->pump)); i++) {
 		ssize_t n;
 

@@ -29,6 +29,7 @@ struct relay {
 	short sink_events;
 	uint64_t left; /* to be read once the run has ended */
 	bool active;
+	bool is_plain; /* from pipe to pipe, without a limit */
 };
 
 enum { RELAY_STDOUT, RELAY_STDERR, RELAY_SCREEN, RELAY_KEYBOARD, RELAY_COUNT_ };

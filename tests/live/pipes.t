@@ -52,7 +52,7 @@ STEAL = 'echo BOOTED >booted; : >stolen; timeout 1 cat </proc/self/fd/%d >stolen
 
 def case_what_others_print(p):
     with Ways(p) as ways:
-        for fd, (name, way) in [(fd, way) for fd in (1, 2) for way in [('twin: without pale', []), *ways.all]]:
+        for fd, (name, way) in [(fd, way) for fd in (1, 2) for way in [('twin: without pale', []), *ways.all[::2]]]:
             for file in ('booted', 'stolen'):
                 (ways.box.ws / file).unlink(missing_ok=True)
             p.write(ways.box.ws / 'steal', STEAL % fd)
