@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -13,14 +12,6 @@
 #include "base/loop.h"
 
 enum { PAGE = 4096, LEND_MAX = 65536 };
-
-bool inlet_is_for(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
-	       (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
-}
 
 /* In one page there is room again when all of it was read, and not before. */
 int inlet_open(struct inlet *in, int outer, struct err *err)

@@ -127,11 +127,12 @@ static int carry_outputs(struct streams *s, const struct plan *plan, const struc
 }
 
 /* Whoever is not confined can write to it by other ways. */
-static int part_input(struct streams *s, const struct plan *plan, struct err *err)
+static int part_input(struct streams *s, const struct plan *plan, const struct stat *st,
+		      struct err *err)
 {
 	int r;
 
-	if (!plan->confined || !inlet_is_for(s->outer.fd[STDIN_FILENO]))
+	if (!plan->confined || !S_ISFIFO(st->st_mode))
 		return 0;
 	r = inlet_open(&s->inlet, s->outer.fd[STDIN_FILENO], err);
 	s->inner.fd[STDIN_FILENO] = s->inlet.reader;
@@ -154,7 +155,7 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
 	if (r == 0)
 		r = carry_outputs(s, plan, st, err);
-	return r < 0 ? r : part_input(s, plan, err);
+	return r < 0 ? r : part_input(s, plan, &st[STDIN_FILENO], err);
 }
 
 /* Descriptors that we share with others may block: ask first. */
