@@ -161,7 +161,7 @@ int fd_pipe_like(int like, int ret[2])
 
 	if (pipe2(ret, O_CLOEXEC) < 0)
 		return -errno;
-	if (fstat(like, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_uid != geteuid())
+	if (geteuid() == 0 && fstat(like, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_uid != 0)
 		(void)!fchown(ret[0], st.st_uid, st.st_gid);
 	return 0;
 }
