@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -16,7 +17,7 @@ enum { PAGE = 4096, LEND_MAX = 65536 };
 /* In one page there is room again when all of it was read, and not before. */
 int inlet_open(struct inlet *in, int outer, struct err *err)
 {
-	int pair[2], r = fd_pipe_like(outer, pair);
+	int pair[2], r = fd_pipe_for(S_IROTH, pair);
 
 	if (r < 0)
 		return err_sys(err, r, "make a pipe for the input");

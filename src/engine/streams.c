@@ -85,7 +85,7 @@ static void relay_init(struct streams *s, struct relay *r, int source, int sink,
 /* Descriptor NUMBER of the command becomes a pipe to us. */
 static int carry_output(struct streams *s, int number, uint64_t limit, struct err *err)
 {
-	int pair[2], r = fd_pipe_like(s->outer.fd[number], pair);
+	int pair[2], r = fd_pipe_for(S_IWOTH, pair);
 
 	if (r < 0)
 		return err_sys(err, r, "make a pipe for the output");
