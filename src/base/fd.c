@@ -155,14 +155,13 @@ const char *fd_way_out(int fd, bool offline)
 	return NULL;
 }
 
-int fd_pipe_like(int like, int ret[2])
+int fd_pipe_for(mode_t others, int ret[2])
 {
-	struct stat st;
-
 	if (pipe2(ret, O_CLOEXEC) < 0)
 		return -errno;
-	if (fstat(like, &st) == 0 && S_ISFIFO(st.st_mode) && st.st_uid != geteuid())
-		(void)!fchown(ret[0], st.st_uid, st.st_gid);
+	/* Where it does not work those names do not either, and nothing else. */
+	if (geteuid() == 0)
+		(void)fchmod(ret[0], S_IRUSR | S_IWUSR | others);
 	return 0;
 }
 

@@ -15,17 +15,9 @@
 
 enum { PAGE = 4096, SLOTS_MAX = 16, LOOK_US = 100, LATER_MS = 1, LATER_MAX_MS = 64 };
 
-bool inlet_is_for(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
-	       (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY;
-}
-
 int inlet_open(struct inlet *in, int outer, struct err *err)
 {
-	int pair[2], r = fd_pipe_like(outer, pair);
+	int pair[2], r = fd_pipe_for(S_IROTH, pair);
 
 	if (r < 0)
 		return err_sys(err, r, "make a pipe for the input");

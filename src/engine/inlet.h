@@ -33,8 +33,7 @@ struct inlet {
 
 #define INLET_NONE ((struct inlet){.outer = -1, .reader = -1, .writer = -1})
 
-/* Is FD a pipe that can be read? */
-bool inlet_is_for(int fd);
+/* OUTER: a pipe. Where it cannot be read the command's has come to its end. */
 int inlet_open(struct inlet *in, int outer, struct err *err);
 /* The command has its end. SIGPIPE is ignored from here on. */
 void inlet_start(struct inlet *in, struct loop *loop);

@@ -86,7 +86,7 @@ static void relay_init(struct streams *s, struct relay *r, int source, int sink,
 /* Descriptor NUMBER of the command becomes a pipe to us. */
 static int carry_output(struct streams *s, int number, uint64_t limit, struct err *err)
 {
-	int pair[2], r = fd_pipe_like(s->outer.fd[number], pair);
+	int pair[2], r = fd_pipe_for(S_IWOTH, pair);
 
 	if (r < 0)
 		return err_sys(err, r, "make a pipe for the output");
@@ -129,11 +129,12 @@ static int carry_outputs(struct streams *s, const struct plan *plan, const struc
 }
 
 /* Whoever is not confined can write to it by other ways. */
-static int part_input(struct streams *s, const struct plan *plan, struct err *err)
+static int part_input(struct streams *s, const struct plan *plan, const struct stat *st,
+		      struct err *err)
 {
 	int r;
 
-	if (!plan->confined || !inlet_is_for(s->outer.fd[STDIN_FILENO]))
+	if (!plan->confined || !S_ISFIFO(st->st_mode))
 		return 0;
 	r = inlet_open(&s->inlet, s->outer.fd[STDIN_FILENO], err);
 	s->inner.fd[STDIN_FILENO] = s->inlet.reader;
@@ -156,7 +157,7 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
 	if (r == 0)
 		r = carry_outputs(s, plan, st, err);
-	return r < 0 ? r : part_input(s, plan, err);
+	return r < 0 ? r : part_input(s, plan, &st[STDIN_FILENO], err);
 }
 
 /* Descriptors that we share with others may block: ask first. */

@@ -72,6 +72,10 @@ def case_output(p):
             ok(got[0] == got[2] and got[4] == b'100', p, f'{name}: all of it', r)
             r = ways.sh(p, '"$@" sh -c "echo 1; echo 2 >&2; echo 3; echo 4 >&2" 2>&1 | cat', *way)
             ok(r.out == b'1\n2\n3\n4\n', p, f'{name}: in order', r)
+            r = ways.sh(p, '"$@" sh -c "cat; echo done" 0>&1 | cat', *way)
+            ok(r.out == b'done\n', p, f'{name}: not even where it stands for the input', r)
+            r = ways.sh(p, 'echo in | { "$@" sh -c "cat /dev/stdin; echo out >/dev/stdout; echo err >/dev/stderr"; } 2>&1 | cat', *way)
+            ok(r.out == b'in\nout\nerr\n', p, f'{name}: opened by name', r)
             r = ways.sh(p, '{ "$@" yes; echo $? >&2; } | head -n 1', *way)
             ok(r.out == b'y\n' and r.err.split()[-1:] == [b'141'], p, f'{name}: as long as somebody reads', r)
 
