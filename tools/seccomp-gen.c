@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/btrfs.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
 #include <linux/personality.h>
@@ -190,15 +191,32 @@ static void refuse_modes(struct rules *rules, bool told)
 	refuse_with(rules, CALL(openat2), ENOSYS, NULL, 0);
 }
 
+/* Of btrfs, for every owner of a file: a snapshot has what is hidden, and on older kernels all
+ * that lies in the same subvolume; one can be removed by its number, wherever it is; and made
+ * read-only, under whoever works in it. */
+static const uint32_t of_subvolumes[] = {
+	BTRFS_IOC_SNAP_CREATE,     BTRFS_IOC_SNAP_CREATE_V2,   BTRFS_IOC_SUBVOL_CREATE,
+	BTRFS_IOC_SNAP_DESTROY,    BTRFS_IOC_SUBVOL_CREATE_V2, BTRFS_IOC_SUBVOL_SETFLAGS,
+	BTRFS_IOC_SNAP_DESTROY_V2,
+};
+
+#ifndef F_SETDELEG
+#define F_SETDELEG 1040 /* Linux 6.19 */
+#endif
+
 /* The kernel looks at 32 bits of an ioctl's number and of a command of fcntl, and so do we. A
- * lease on a program lets whoever executes it wait, and that is the warden. */
+ * lease on a program lets whoever executes it wait, and that is the warden; a delegation of a
+ * folder whoever makes or removes something in it. */
 static void refuse_requests(struct rules *rules)
 {
+	for (size_t i = 0; i < sizeof(of_subvolumes) / sizeof(of_subvolumes[0]); i++)
+		REFUSE(rules, CALL(ioctl), {IS, 1, of_subvolumes[i]});
 	REFUSE(rules, CALL(ioctl), {IS, 1, TIOCSTI});
 	REFUSE(rules, CALL(ioctl), {IS, 1, TIOCLINUX});
 	/* has the kernel load drivers of old for what is said on a terminal */
 	REFUSE(rules, CALL(ioctl), {IS, 1, TIOCSETD});
 	REFUSE(rules, CALL(fcntl), {IS, 1, F_SETLEASE});
+	REFUSE(rules, CALL(fcntl), {IS, 1, F_SETDELEG});
 }
 
 /* what programs ask for, and no weaker memory */

@@ -405,20 +405,13 @@ static int catch_signals(struct caller *c, struct err *err)
 	return c->signals < 0 ? err_sys(err, -errno, "signalfd") : 0;
 }
 
-static bool has_terminal(const struct session_call *call)
-{
-	for (int i = 0; i < 3; i++)
-		if (isatty(call->stdio.fd[i]))
-			return true;
-	return false;
-}
-
 static int turn(struct caller *c, struct err *err)
 {
 	const struct session_call *call = c->call;
 	int r = 0;
 
-	if (!call->background && (c->max_output != UINT64_MAX || has_terminal(call)))
+	if (!call->background &&
+	    (c->max_output != UINT64_MAX || local_streams_are_needed(&call->stdio)))
 		r = local_streams_new(&call->stdio, c->max_output, &c->streams, err);
 	if (r == 0)
 		r = send_request(c, err);

@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -24,11 +26,23 @@ struct local_streams {
 	void *data;
 };
 
+bool local_streams_are_needed(const struct stdio *stdio)
+{
+	for (int i = 0; i < 3; i++) {
+		struct stat st;
+
+		if (fstat(stdio->fd[i], &st) == 0 &&
+		    (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(stdio->fd[i]))))
+			return true;
+	}
+	return false;
+}
+
 int local_streams_new(const struct stdio *stdio, uint64_t max_output, struct local_streams **ret,
 		      struct err *err)
 {
 	struct local_streams *s = calloc(1, sizeof(*s));
-	const struct plan plan = {.max_output = max_output};
+	const struct plan plan = {.max_output = max_output, .confined = true};
 	int r;
 
 	if (!s)

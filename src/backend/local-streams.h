@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * local-streams - what a command's 0, 1 and 2 are, for who has it run by somebody else: as in a
- * run of our own, terminals are never passed on, and output has its limit.
+ * run of our own, terminals and pipes for input are never passed on, and output has its limit.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,6 +13,8 @@ struct pty;
 struct stdio;
 struct local_streams;
 
+/* Is one of the caller's not to be passed on as it is, whatever the limit? */
+bool local_streams_are_needed(const struct stdio *stdio);
 /* STDIO is the caller's. MAX_OUTPUT: UINT64_MAX for none. */
 int local_streams_new(const struct stdio *stdio, uint64_t max_output, struct local_streams **ret,
 		      struct err *err);

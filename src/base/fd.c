@@ -155,6 +155,16 @@ const char *fd_way_out(int fd, bool offline)
 	return NULL;
 }
 
+int fd_pipe_for(mode_t others, int ret[2])
+{
+	if (pipe2(ret, O_CLOEXEC) < 0)
+		return -errno;
+	/* Where it does not work those names do not either, and nothing else. */
+	if (geteuid() == 0)
+		(void)fchmod(ret[0], S_IRUSR | S_IWUSR | others);
+	return 0;
+}
+
 void fds_close_others(const int *keep, size_t n)
 {
 	int first = 3, next;

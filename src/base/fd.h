@@ -30,6 +30,9 @@ int fd_read_all(int fd, size_t max, struct str *ret_text);
 /* What of FD would lead its holder out of a sandbox, as a text; NULL: nothing. OFFLINE: the
  * host's network is no part of that. */
 const char *fd_way_out(int fd, bool offline);
+/* A pipe for a command, which may have other ids than root and still opens /dev/stdin and its
+ * like: as OTHERS may, S_IROTH or S_IWOTH. Nobody else has a name for it. */
+int fd_pipe_for(mode_t others, int ret[2]);
 
 /* Close everything from 3 on but the N of KEEP, which may be -1. */
 void fds_close_others(const int *keep, size_t n);

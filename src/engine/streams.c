@@ -19,6 +19,7 @@
 enum {
 	/* A pipe or terminal that is ready takes so much without blocking. */
 	WRITE_MAX = 4096,
+	SPLICE_MAX = 1 << 20,
 	/* Of one relay in one turn, so that nothing else has to wait. */
 	ROUNDS_MAX = 32,
 	/* What can lie in a pipe or a terminal when the run has ended. A straggler
@@ -83,15 +84,16 @@ static void relay_init(struct streams *s, struct relay *r, int source, int sink,
 }
 
 /* Descriptor NUMBER of the command becomes a pipe to us. */
-static int limit_output(struct streams *s, int number, uint64_t limit, struct err *err)
+static int carry_output(struct streams *s, int number, uint64_t limit, struct err *err)
 {
-	int pair[2];
+	int pair[2], r = fd_pipe_for(S_IWOTH, pair);
 
-	if (pipe2(pair, O_CLOEXEC) < 0)
-		return err_sys(err, -errno, "make a pipe for the output");
+	if (r < 0)
+		return err_sys(err, r, "make a pipe for the output");
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	s->inner.fd[number] = pair[1];
 	relay_init(s, &s->relays[number - STDOUT_FILENO], pair[0], s->outer.fd[number], limit);
+	s->relays[number - STDOUT_FILENO].is_plain = limit == UINT64_MAX; /* a pipe, too */
 	return 0;
 }
 
@@ -100,20 +102,43 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+/* From a pipe that it has an end of, a command could take what others write there, for as long
+ * as it runs. */
+static bool is_carried(const struct streams *s, const struct plan *plan, const struct stat st[3],
+		       int number)
+{
+	return !(s->terminal.like.mask & 1u << number) &&
+	       (plan->max_output != UINT64_MAX || (plan->confined && S_ISFIFO(st[number].st_mode)));
+}
+
 /* Where both lead to one file, one pipe keeps the order of what is written. */
-static int limit_outputs(struct streams *s, const struct stat st[3], uint64_t limit,
+static int carry_outputs(struct streams *s, const struct plan *plan, const struct stat st[3],
 			 struct err *err)
 {
-	bool out = !(s->terminal.like.mask & 1u << STDOUT_FILENO);
+	bool out = is_carried(s, plan, st, STDOUT_FILENO);
 	bool both = out && same_file(&st[STDOUT_FILENO], &st[STDERR_FILENO]);
 	int r = 0;
 
 	if (out)
-		r = limit_output(s, STDOUT_FILENO, limit, err);
+		r = carry_output(s, STDOUT_FILENO, plan->max_output, err);
 	if (r == 0 && both)
 		s->inner.fd[STDERR_FILENO] = s->inner.fd[STDOUT_FILENO];
-	else if (r == 0 && !(s->terminal.like.mask & 1u << STDERR_FILENO))
-		r = limit_output(s, STDERR_FILENO, limit, err);
+	else if (r == 0 && is_carried(s, plan, st, STDERR_FILENO))
+		r = carry_output(s, STDERR_FILENO, plan->max_output, err);
+	return r;
+}
+
+/* Whoever is not confined can write to it by other ways. */
+static int part_input(struct streams *s, const struct plan *plan, const struct stat *st,
+		      struct err *err)
+{
+	int r;
+
+	if (!plan->confined || !S_ISFIFO(st->st_mode))
+		return 0;
+	r = inlet_open(&s->inlet, s->outer.fd[STDIN_FILENO], err);
+	s->inner.fd[STDIN_FILENO] = s->inlet.reader;
+	s->in_use = true;
 	return r;
 }
 
@@ -123,16 +148,16 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 	struct stat st[3];
 	int r;
 
-	*s = (struct streams){.outer = *stdio, .inner = *stdio, .channel = -1};
+	*s = (struct streams){.outer = *stdio, .inner = *stdio, .inlet = INLET_NONE, .channel = -1};
 	terminal_init(&s->terminal);
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].source = s->relays[i].sink = -1;
 	r = check_stdio(s, plan, st, err);
 	if (r == 0 && s->terminal.like.mask)
 		pump_init(&s->relays[RELAY_SCREEN].pump, plan->max_output);
-	if (r == 0 && plan->max_output != UINT64_MAX)
-		r = limit_outputs(s, st, plan->max_output, err);
-	return r;
+	if (r == 0)
+		r = carry_outputs(s, plan, st, err);
+	return r < 0 ? r : part_input(s, plan, &st[STDIN_FILENO], err);
 }
 
 /* Descriptors that we share with others may block: ask first. */
@@ -208,11 +233,24 @@ static void at_end_of(struct relay *r)
 		hang_up(r->owner);
 }
 
+/* From pipe to pipe without a look at it. */
+static void pass_on(struct relay *r)
+{
+	const char *data;
+	ssize_t n = r->is_plain && r->source >= 0 && r->sink >= 0 && !r->owner->ending &&
+		    pump_peek(&r->pump, &data) == 0;
+
+	for (int i = 0; n > 0 && i < ROUNDS_MAX; i++)
+		n = splice(r->source, NULL, r->sink, NULL, SPLICE_MAX,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+}
+
 static void fill(struct relay *r)
 {
 	char buf[PUMP_CHUNK];
 	size_t room;
 
+	pass_on(r);
 	for (int i = 0; i < ROUNDS_MAX && r->source >= 0 && (room = pump_room(&r->pump)); i++) {
 		ssize_t n;
 
@@ -390,6 +428,7 @@ void streams_start(struct streams *s, struct loop *loop, int channel)
 	take_signals(s);
 	s->look = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_look, .data = s};
 	loop_add_timer(loop, &s->look);
+	inlet_start(&s->inlet, loop);
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		if (s->relays[i].active)
 			relay_start(&s->relays[i]);
@@ -475,6 +514,7 @@ bool streams_end(struct streams *s)
 	s->held = false;
 	/* What was typed and not read is nobody's. */
 	close_relay(&s->relays[RELAY_KEYBOARD]);
+	inlet_close(&s->inlet);
 	s->ending = true;
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].left = REST_MAX;
@@ -489,6 +529,7 @@ uint64_t streams_release(struct streams *s)
 	if (!s->in_use)
 		return 0;
 	terminal_release(&s->terminal);
+	inlet_close(&s->inlet);
 	close_inner(s);
 	for (int i = 0; i < RELAY_COUNT_; i++) {
 		struct relay *r = &s->relays[i];

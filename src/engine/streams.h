@@ -2,10 +2,11 @@
 /*
  * streams - what the command's 0, 1 and 2 are, and what passes through us.
  *
- * A pipe or a file is passed as it is. Where the caller has a terminal, the
- * command gets one of its own, and the supervisor carries the bytes; with a
- * limit on output, stdout and stderr are pipes to the supervisor. Without
- * either there is nothing to carry and nothing to pay.
+ * A file is passed as it is. Where the caller has a terminal, the command gets one of its own,
+ * and where he has a pipe, a pipe of its own: the supervisor carries the bytes. Whoever has one
+ * end of a pipe can open the other, and others have the caller's, too. With a limit on output,
+ * stdout and stderr are pipes to the supervisor in any case. Without any of them there is nothing
+ * to carry and nothing to pay.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "engine/inlet.h"
 #include "engine/pump.h"
 #include "engine/terminal.h"
 
@@ -27,6 +29,7 @@ struct relay {
 	short sink_events;
 	uint64_t left; /* to be read once the run has ended */
 	bool active;
+	bool is_plain; /* from pipe to pipe, without a limit */
 };
 
 enum { RELAY_STDOUT, RELAY_STDERR, RELAY_SCREEN, RELAY_KEYBOARD, RELAY_COUNT_ };
@@ -35,6 +38,7 @@ struct streams {
 	struct stdio outer; /* the caller's */
 	struct stdio inner; /* what the child begins with */
 	struct terminal terminal;
+	struct inlet inlet;
 	struct relay relays[RELAY_COUNT_];
 	struct loop *loop;
 	struct loop_timer look; /* whether we are in the foreground now */

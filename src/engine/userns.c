@@ -5,14 +5,12 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <linux/securebits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -300,25 +298,6 @@ int userns_wait_opened(const struct plan *plan, int channel, struct err *err)
 	return 0;
 }
 
-/* A pipe belongs to who made it, so that /dev/stdin and its like could be used,
- * but not opened, by an id of the range. What the descriptor may do already, its
- * opener may: nobody else has a name for a pipe. Where it does not work, those
- * names do not either, and nothing else. */
-static void let_reopen_pipes(void)
-{
-	for (int fd = 0; fd <= 2; fd++) {
-		struct statfs fs;
-		struct stat st;
-		int flags = fcntl(fd, F_GETFL);
-
-		if (flags < 0 || fstatfs(fd, &fs) < 0 || fs.f_type != PIPEFS_MAGIC ||
-		    fstat(fd, &st) < 0)
-			continue;
-		(void)fchmod(fd, (st.st_mode & 07777) |
-					 ((flags & O_ACCMODE) == O_RDONLY ? S_IROTH : S_IWOTH));
-	}
-}
-
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
@@ -330,8 +309,6 @@ int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *
 	proc = open_proc(child, err);
 	if (proc < 0)
 		return proc;
-	if (userns_serves_mounts(plan))
-		let_reopen_pipes();
 	r = grant(plan, proc, channel, err);
 	return r < 0 || !userns_serves_mounts(plan) ? r : serve_mounts(plan, proc, channel, err);
 }
