@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 
-enum { PAGE = 4096, SLOTS_MAX = 16, LOOK_US = 100, LATER_MS = 1, LATER_MAX_MS = 64 };
+enum { PAGE = 4096, SLOTS_MAX = 16, LOOK_US = 100, LATER_MS = 1, LATER_MAX_MS = 16 };
 
 int inlet_open(struct inlet *in, int outer, struct err *err)
 {
