@@ -93,15 +93,15 @@ static const struct attempt refused[] = {
 	{"mknodat-suid", ANYBODY, SYS_mknodat, {-1, BAD, S_IFREG | 04755, 0}},
 	{"openat-suid", ANYBODY, SYS_openat, {-1, BAD, O_CREAT | O_WRONLY, 04755}},
 	{"openat-tmpfile-suid", ANYBODY, SYS_openat, {-1, BAD, O_TMPFILE | O_WRONLY, 04755}},
-	{"lease", ANYBODY, SYS_fcntl, {-1, F_SETLEASE, F_WRLCK}},
-	{"delegation", ANYBODY, SYS_fcntl, {-1, 1040, BAD}}, /* F_SETDELEG */
-	{"snapshot", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_CREATE, BAD}},
-	{"snapshot_v2", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_CREATE_V2, BAD}},
-	{"snapshot_destroy", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_DESTROY, BAD}},
-	{"snapshot_destroy_v2", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_DESTROY_V2, BAD}},
-	{"subvolume", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SUBVOL_CREATE, BAD}},
-	{"subvolume_v2", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SUBVOL_CREATE_V2, BAD}},
-	{"subvolume_flags", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SUBVOL_SETFLAGS, BAD}},
+	{"fcntl-lease", ANYBODY, SYS_fcntl, {-1, F_SETLEASE, F_WRLCK}},
+	{"fcntl-delegation", ANYBODY, SYS_fcntl, {-1, 1040, BAD}}, /* F_SETDELEG */
+	{"ioctl-snapshot", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_CREATE, BAD}},
+	{"ioctl-snapshot_v2", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_CREATE_V2, BAD}},
+	{"ioctl-snapshot_destroy", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_DESTROY, BAD}},
+	{"ioctl-snapshot_destroy_v2", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SNAP_DESTROY_V2, BAD}},
+	{"ioctl-subvolume", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SUBVOL_CREATE, BAD}},
+	{"ioctl-subvolume_v2", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SUBVOL_CREATE_V2, BAD}},
+	{"ioctl-subvolume_flags", ANYBODY, SYS_ioctl, {-1, BTRFS_IOC_SUBVOL_SETFLAGS, BAD}},
 };
 
 static const struct attempt refused_flat[] = {
