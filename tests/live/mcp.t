@@ -389,6 +389,7 @@ def case_ignored_signals(p):
     ok(wait_for(lambda: c.proc.poll() is not None), p, 'SIGTERM ends it all the same')
 
 
+@only_root
 def case_slow_reader(p):
     """Somebody who asks and asks and never reads."""
     c = Client(p, reads=False)
@@ -422,6 +423,7 @@ def case_slow_reader(p):
     c.close()
 
 
+@only_root
 def case_deaf_and_gone(p):
     """Somebody who does not read, and then says no more."""
     c = Client(p, reads=False)
