@@ -326,7 +326,7 @@ if socket.has_ipv6 and os.path.exists('/proc/net/if_inet6'): print('if_inet6')
 
 work('devices', '''
 bash -c 'cat <(echo substituted)'; echo stdin | cat /dev/stdin; echo x >/dev/null; head -c 5 /dev/zero | wc -c; head -c 5 /dev/urandom | wc -c
-echo x 2>/dev/null >/dev/full || echo full; ls /dev/shm >/dev/null && echo shm; test -c /dev/ptmx && echo ptmx; echo fd >/dev/fd/1; echo out >/dev/stdout; echo err >/dev/stderr; ls -ld /dev/shm | cut -c1-10
+echo x 2>/dev/null >/dev/full || echo full; ls /dev/shm >/dev/null && echo shm; test -c /dev/ptmx && echo ptmx; { echo fd >/dev/fd/1; echo out >/dev/stdout; echo err >/dev/stderr; } 2>&1 | cat; ls -ld /dev/shm | cut -c1-10
 ipcmk -M 1000 | cut -d: -f1 && ipcrm -a; mktemp -d >/dev/null && echo mktemp; ls -ld /tmp | cut -c1-10''', 'substituted\nstdin\n', needs='bash')
 
 work('who and where', '''
