@@ -21,7 +21,7 @@
 #define AUX_FILE "nothing-file"
 #define AUX_TEXT "text"
 
-enum { COVER_TRIES = 8 };
+enum { COVER_TRIES = 32 };
 
 void builder_init(struct builder *b, int channel, const struct staging *staging)
 {
@@ -301,14 +301,15 @@ static int apply_private(struct builder *b, const struct op *op, struct err *err
 	return r < 0 ? err_sys(err, r, "make %s private", op->dst) : 0;
 }
 
-/* What the host removes once it was opened cannot be mounted on. The next look says whether it
- * is gone. */
+/* What the host removes once it was opened cannot be mounted on; with a folder that was pinned
+ * goes its mount, and whatever is opened by that belongs to no namespace. The next look says
+ * whether it is gone. */
 static int while_it_is_there(int (*cover)(struct builder *, const struct op *, struct err *),
 			     struct builder *b, const struct op *op, struct err *err)
 {
 	int r = -ENOENT;
 
-	for (int i = 0; i < COVER_TRIES && r == -ENOENT; i++) {
+	for (int i = 0; i < COVER_TRIES && (r == -ENOENT || r == -EINVAL); i++) {
 		*err = (struct err){0};
 		r = cover(b, op, err);
 	}

@@ -79,7 +79,7 @@ def case_no_race_is_won_NW07(p):
             _made[p.uid] = _made.get(p.uid, 0) + n.get('attempts', 0)
             note(f'{place}, {way}: {good} reached what is allowed, {n}')
             ok(r.code == 0 and n.get('attempts') == RACES and n.get('swaps', 0) > 0, p, f'{place}, {way}: {RACES} attempts', r)
-            if way != 'close':
+            if way not in ('close', 'unmap'):  # which may win each time, and get nothing
                 ok(good > 0, p, f'{place}, {way}: some of them reached what is allowed', n)
             ok(bad == 0 and not packets, p, f'{place}, {way}: none reached what is forbidden', f'{bad} {packets[:5]}')
     ok(_made.get(p.uid, 0) == RACES * sum(len(ways(place)) for place in PLACES) and RACES > 0, p, f'{_made.get(p.uid)} attempts in all')
