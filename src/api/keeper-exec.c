@@ -264,8 +264,10 @@ static int begin(void *data, struct err *err)
 	int r = check_policy(job->keeper, err);
 
 	job->is_checked = true;
-	if (r == 0)
+	if (r == 0) {
 		run_history_begin(&job->run);
+		run_history_start(&job->run);
+	}
 	return r;
 }
 

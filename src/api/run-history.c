@@ -189,7 +189,6 @@ static bool end_output(struct run *run)
 
 void run_history_begin(struct run *run)
 {
-	_cleanup_(run_record_release) struct run_record record = {0};
 	struct run_history *history = &run->history;
 
 	if (!run_history_is_on(run) || history->state <= 0 || run_starts_over(run))
@@ -197,6 +196,16 @@ void run_history_begin(struct run *run)
 	/* The lock comes first: a run that is known and not alive has ended. */
 	history->living = living_take(history->state, run->id);
 	begin_output(run);
+}
+
+void run_history_start(struct run *run)
+{
+	_cleanup_(run_record_release) struct run_record record = {0};
+	struct run_history *history = &run->history;
+
+	/* One that starts over on another engine is the same run. */
+	if (!run_history_is_on(run) || history->state <= 0 || history->plan)
+		return;
 	fill(run, &record);
 	append(run, record_start(&record, &history->start), &history->start);
 	history->plan = run->plan;

@@ -22,11 +22,13 @@ uint64_t history_output_keep(const struct config *config);
 bool run_history_is_on(const struct run *run);
 /* The state folder, made if need be: a descriptor or -errno. */
 int run_history_make(const struct run *run, struct err *err);
-/* Before the command may be executed. run->history.state is open, if it could be. */
+/* Before anything of it is there. run->history.state is open, if it could be. */
 void run_history_begin(struct run *run);
-/* After it, or (FAILED) when nothing was executed. */
+/* Before the command may be executed. */
+void run_history_start(struct run *run);
 /* Something was refused for the first time: it is told at once. */
 void run_history_refused(struct run *run, const struct violations *found, struct violation *new);
+/* After it, or (FAILED) when nothing was executed. */
 void run_history_end(struct run *run, const struct err *failed);
 /* "history": null when it is off. */
 void run_history_json(const struct run *run, struct json *json);

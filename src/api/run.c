@@ -333,11 +333,17 @@ static void tell_refused(void *data, struct violations *found, struct violation 
 	run_history_refused(data, found, new);
 }
 
+static void tell_start(void *data)
+{
+	run_history_start(data);
+}
+
 static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
-	struct network_ear ear = {.refused = tell_refused, .data = run};
+	struct network_ear ear = {
+		.starts = tell_start, .refused = tell_refused, .data = run};
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
 	if (plan->tool)

@@ -39,14 +39,18 @@ static void noted(void *data, struct violations *found, struct violation *new)
 }
 
 static int run_observed(struct watched *w, const struct plan *plan, const struct stdio *stdio,
-			struct result *ret, struct err *err)
+			const struct prelude *prelude, struct result *ret, struct err *err)
 {
 	const struct watcher watcher = {.begin = begin, .serve = serve, .data = w};
 	int r = local_network_add(&w->network, &w->observer);
 
 	if (r < 0)
 		return err_oom(err);
-	r = engine_run(plan, stdio, &watcher, local_network_gateway(&w->network), ret, err);
+	r = engine_run(plan, stdio,
+		       &(struct attendants){.watcher = &watcher,
+					    .gateway = local_network_gateway(&w->network),
+					    .prelude = prelude},
+		       ret, err);
 	observer_finish(&w->observer);
 	local_network_remove(&w->network, &w->observer);
 	return r;
@@ -55,6 +59,9 @@ static int run_observed(struct watched *w, const struct plan *plan, const struct
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
 	      const struct network_ear *ear, struct result *ret, struct err *err)
 {
+	const struct prelude prelude = {.play = ear ? ear->starts : NULL,
+					.data = ear ? ear->data : NULL};
+	const struct prelude *played = prelude.play ? &prelude : NULL;
 	struct watched w;
 	int r;
 
@@ -63,9 +70,9 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct profile
 		observer_init(&w.observer, plan, &ret->violations, profile);
 		w.observer.noted = ear && ear->refused ? noted : NULL;
 		w.observer.data = (void *)ear;
-		r = run_observed(&w, plan, stdio, ret, err);
+		r = run_observed(&w, plan, stdio, played, ret, err);
 	} else {
-		r = engine_run(plan, stdio, NULL, NULL, ret, err);
+		r = engine_run(plan, stdio, &(struct attendants){.prelude = played}, ret, err);
 	}
 	local_network_judge(&w.network, NULL, ret);
 	local_network_release(&w.network);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* network - what a run's network has to say to whoever runs it, while it goes on. */
+/* network - what a run, above all its network, has to say to whoever runs it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -9,6 +9,9 @@ struct violation;
 struct violations;
 
 struct network_ear {
+	/* Before the command starts, unless it is known before that nothing will; NULL: of no
+	 * interest. */
+	void (*starts)(void *data);
 	/* NEW is in FOUND, and was not there before; `rule` and `fix` may be filled. NULL: they
 	 * are wanted at the end alone. */
 	void (*refused)(void *data, struct violations *found, struct violation *new);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -186,6 +187,17 @@ static int die_with_parent(const struct plan *plan, struct err *err)
 	return 0;
 }
 
+/* All is built, and nothing runs yet. */
+static int await_parent(const struct beside *beside, struct err *err)
+{
+	int r = userns_wait_served(CHANNEL, err);
+
+	if (r < 0)
+		return r;
+	r = beside_return(beside);
+	return r < 0 ? err_sys(err, r, "use all processors again") : 0;
+}
+
 static int detach_mounts(const struct plan *plan, struct err *err)
 {
 	int r = plan->namespaces & CLONE_NEWNS ? sys_make_private("/") : 0;
@@ -201,7 +213,7 @@ static int leave_group(struct err *err)
 }
 
 static int story(const struct plan *plan, const struct pty *pty, struct landlock *landlock,
-		 struct warden_job *job, struct err *err)
+		 struct warden_job *job, const struct beside *beside, struct err *err)
 {
 	int r = leave_group(err);
 
@@ -214,7 +226,7 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
-		r = userns_wait_opened(plan, CHANNEL, err);
+		r = await_parent(beside, err);
 	if (r == 0)
 		r = die_with_parent(plan, err);
 	if (r == 0)
@@ -225,7 +237,8 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 }
 
 _Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct pty *pty, bool stands)
+		       const struct cgroup *cgroup, const struct pty *pty, bool stands,
+		       const struct beside *beside)
 {
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct landlock landlock = LANDLOCK_NONE;
@@ -246,7 +259,7 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		(void)warden_send_report(channel, &failed);
 		_exit(1);
 	}
-	if (story(plan, pty, &landlock, &job, &failed.err) == 0) {
+	if (story(plan, pty, &landlock, &job, beside, &failed.err) == 0) {
 		job.landlock = landlock.ruleset >= 0 ? &landlock : NULL;
 		warden_run(&job);
 	}

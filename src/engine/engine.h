@@ -45,11 +45,23 @@ struct gateway {
 	void *data;
 };
 
-/* Execute PLAN; our own 0, 1 and 2 must be open as well as those of STDIO. WATCHER: not NULL
- * for a plan that observes. GATEWAY: not NULL for one that is brokered. ERR is not NULL. 0: the
- * command was executed and *ret is filled. Else nothing was executed and err says why. */
-int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
-	       const struct gateway *gateway, struct result *ret, struct err *err);
+/* What must have happened before the command starts, and can while its sandbox is built. */
+struct prelude {
+	void (*play)(void *data);
+	void *data;
+};
+
+/* Who else has to do with a run; NULL: nobody. */
+struct attendants {
+	const struct watcher *watcher; /* not NULL for a plan that observes */
+	const struct gateway *gateway; /* not NULL for one that is brokered */
+	const struct prelude *prelude; /* not played when it is known before that nothing starts */
+};
+
+/* Execute PLAN; our own 0, 1 and 2 must be open as well as those of STDIO. ERR is not NULL.
+ * 0: the command was executed and *ret is filled. Else nothing was executed and err says why. */
+int engine_run(const struct plan *plan, const struct stdio *stdio,
+	       const struct attendants *attendants, struct result *ret, struct err *err);
 
 /* While the caller's terminal is needed for something else: what engine_run() of this process
  * carries waits, in both directions. */

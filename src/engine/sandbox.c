@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "engine/contain.h"
+#include "engine/engine.h"
 #include "engine/parked.h"
 #include "engine/staged.h"
 #include "engine/userns.h"
@@ -60,17 +61,16 @@ static int stop_all(void *data, bool stop)
 int sandbox_prepare(struct sandbox *s, const struct stdio *inner, void (*end)(void *data),
 		    void *data, struct events *events, struct err *err)
 {
-	const struct guard_power power = {
-		.stop = stop_all, .stop_data = s, .end = end, .end_data = data};
 	int r = 0;
 
+	s->power = (struct guard_power){
+		.stop = stop_all, .stop_data = s, .end = end, .end_data = data};
+	s->events = events;
 	if (s->plan->engine == ENGINE_BWRAP)
 		r = bwrap_prepare(s->plan, inner, s->stands, &s->bwrap, err);
 	if (r == 0 && !cgroup_is_passed(s->plan))
 		r = limiter_open(&s->limiter, &s->limits, err);
-	if (r == 0)
-		r = scratch_make(s->plan, &s->scratch, err);
-	return r < 0 ? r : guard_open(&s->guard, s->plan, &power, events, err);
+	return r < 0 ? r : scratch_make(s->plan, &s->scratch, err);
 }
 
 bool sandbox_child_owns_all(const struct sandbox *s)
@@ -93,7 +93,7 @@ _Noreturn static void become_child(const struct sandbox *s, int channel, const s
 {
 	if (s->plan->engine == ENGINE_BWRAP)
 		become_bwrap(s, channel);
-	contain(s->plan, channel, inner, &s->limiter.cgroup, pty, s->stands);
+	contain(s->plan, channel, inner, &s->limiter.cgroup, pty, s->stands, &s->beside);
 }
 
 static int clone_child(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
@@ -118,6 +118,8 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 		fd_close(pair[1]);
 		return r;
 	}
+	if (!by_bwrap && !s->stands)
+		beside_init(&s->beside);
 	r = sys_clone3(&args);
 	if (r < 0 && args.flags == CLONE_PIDFD)
 		r = sys_fork(&s->pidfd);
@@ -127,6 +129,7 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 	}
 	fd_close(pair[1]);
 	if (r > 0) {
+		beside_send(&s->beside, r);
 		s->warden = r;
 		return 0;
 	}
@@ -173,26 +176,57 @@ static void hold_mounts(struct sandbox *s)
 		s->mounts = fd_close(s->mounts);
 }
 
-int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
-		  struct warden_report *ret_report, struct err *err)
+/* What must be so before the command starts. */
+static int attend(struct sandbox *s, struct err *err)
 {
-	int r = clone_child(s, inner, pty, err);
+	int r = guard_open(&s->guard, s->plan, &s->power, s->events, err);
 
-	if (r < 0)
-		return r;
-	if (s->plan->net.brokered)
-		parked_make_room(); /* its sockets come to us */
-	if (s->plan->engine == ENGINE_BWRAP)
-		return 0; /* the sandbox is further down: nothing can be bound again there */
-	guard_enter(&s->guard, s->warden);
-	r = userns_serve(s->plan, s->warden, s->channel, err); /* the child waits for it */
-	if (r == 0)
-		hold_mounts(s);
+	if (r == 0 && s->prelude)
+		s->prelude->play(s->prelude->data);
+	return r;
+}
+
+/* bwrap's child waits for nobody, and its sandbox is further down: nothing can be bound again
+ * there. */
+static int raise_by_bwrap(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
+			  struct err *err)
+{
+	int r = attend(s, err);
+
+	return r < 0 ? r : clone_child(s, inner, pty, err);
+}
+
+/* First what the child waits for at once, then what it needs at the end. */
+static int serve_child(struct sandbox *s, struct err *err)
+{
+	int r = userns_serve(s->plan, s->warden, s->channel, err);
+
 	if (r == 0 && cgroup_is_passed(s->plan)) {
 		r = limiter_open(&s->limiter, &s->limits, err);
 		if (r == 0)
 			r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
 	}
+	if (r == 0)
+		r = attend(s, err);
+	if (r < 0)
+		return r;
+	guard_enter(&s->guard, s->warden);
+	hold_mounts(s);
+	return userns_let_go_on(s->channel, err);
+}
+
+int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
+		  struct warden_report *ret_report, struct err *err)
+{
+	int r;
+
+	if (s->plan->net.brokered)
+		parked_make_room(); /* its sockets come to us */
+	if (s->plan->engine == ENGINE_BWRAP)
+		return raise_by_bwrap(s, inner, pty, err);
+	r = clone_child(s, inner, pty, err);
+	if (r == 0)
+		r = serve_child(s, err);
 	if (r < 0 || !s->plan->staging)
 		return r;
 	/* A child that fails before it has mounted says so, or is simply gone: that is seen

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/beside.h"
 #include "engine/bwrap.h"
 #include "engine/guard.h"
 #include "engine/limiter.h"
@@ -18,6 +19,7 @@
 
 struct err;
 struct events;
+struct prelude;
 struct pty;
 struct stdio;
 struct usage;
@@ -32,7 +34,11 @@ struct sandbox {
 	struct bwrap bwrap;   /* ENGINE_BWRAP */
 	struct limiter limiter;
 	struct guard guard;
+	struct guard_power power; /* of the guard, */
+	struct events *events;    /* and what it sees */
+	const struct prelude *prelude; /* NULL: none */
 	struct scratch scratch;
+	struct beside beside;
 	pid_t warden; /* our child: with ENGINE_BWRAP it is further down */
 	int pidfd;
 	int channel;
@@ -47,7 +53,8 @@ void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands);
  * what the guard sees. */
 int sandbox_prepare(struct sandbox *s, const struct stdio *inner, void (*end)(void *data),
 		    void *data, struct events *events, struct err *err);
-/* Start the warden, with a terminal like PTY where that has one. 1: it failed already, and
+/* Start the warden, with a terminal like PTY where that has one. What can be done while it
+ * builds is done then; it goes no further before all of that was. 1: it failed already, and
  * *ret_report says why. */
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
 		  struct warden_report *ret_report, struct err *err);

@@ -421,7 +421,7 @@ static int raise_walls(struct stand *s, struct err *err)
 	if (null < 0)
 		return err_sys(err, -errno, "open /dev/null");
 	r = sandbox_prepare(&s->sandbox, &inner, end_all, s, &s->fresh, err);
-	s->sandbox.guard.power.noted = on_news;
+	s->sandbox.power.noted = on_news;
 	if (r == 0)
 		r = sandbox_raise(&s->sandbox, &inner, &none, &report, err);
 	if (r > 0) {

@@ -457,13 +457,13 @@ static void settle(struct supervisor *s, struct result *ret)
 	fd_close(s->signals);
 }
 
-int engine_run(const struct plan *plan, const struct stdio *stdio, const struct watcher *watcher,
-	       const struct gateway *gateway, struct result *ret, struct err *err)
+int engine_run(const struct plan *plan, const struct stdio *stdio,
+	       const struct attendants *attendants, struct result *ret, struct err *err)
 {
 	struct supervisor s = {.plan = plan,
 			       .channel = -1,
 			       .signals = -1,
-			       .watcher = watcher,
+			       .watcher = attendants->watcher,
 			       .listener = -1,
 			       .err = err,
 			       .lifeline = stdio->lifeline,
@@ -473,7 +473,8 @@ int engine_run(const struct plan *plan, const struct stdio *stdio, const struct 
 	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
 		return scope_enter(err);
 	sandbox_init(&s.sandbox, plan, false);
-	r = open_parts(&s, stdio, gateway, ret, err);
+	s.sandbox.prelude = attendants->prelude;
+	r = open_parts(&s, stdio, attendants->gateway, ret, err);
 	if (r == 0)
 		r = raise_walls(&s, err);
 	if (r == 0)

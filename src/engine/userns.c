@@ -21,7 +21,7 @@
 #include "plan/staging.h"
 
 #define RANGE 65536u
-enum { MARK_MAPS = 'i' };
+enum { MARK_MAPS = 'i', MARK_SERVED = 's' };
 
 static int write_file(int dir, const char *name, const char *text, struct err *err)
 {
@@ -214,10 +214,8 @@ static int prepare_mounts(const struct plan *plan, int userns, int *fds, size_t 
 	return r;
 }
 
-static int let_go_on(int channel, struct err *err)
+static int send_mark(int channel, char mark, struct err *err)
 {
-	char mark = MARK_MAPS;
-
 	if (send(channel, &mark, 1, MSG_NOSIGNAL) != 1)
 		return err_sys(err, -errno, "let the sandbox go on");
 	return 0;
@@ -265,7 +263,7 @@ static int grant(const struct plan *plan, int proc, int channel, struct err *err
 {
 	int r = write_maps(plan, proc, err);
 
-	return r < 0 ? r : let_go_on(channel, err);
+	return r < 0 ? r : send_mark(channel, MARK_MAPS, err);
 }
 
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err)
@@ -278,24 +276,18 @@ int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *
 	return proc < 0 ? proc : grant(plan, proc, channel, err);
 }
 
-/* Must the supervisor be able to enter the sandbox later? */
-static bool is_entered_later(const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->guards_len; i++)
-		if (plan->guards[i].dst)
-			return true;
-	return false;
-}
-
-int userns_wait_opened(const struct plan *plan, int channel, struct err *err)
+int userns_wait_served(int channel, struct err *err)
 {
 	char mark;
 
-	if (plan->idmap != IDMAP_SELF || !is_entered_later(plan))
-		return 0;
-	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_MAPS)
+	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_SERVED)
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
 	return 0;
+}
+
+int userns_let_go_on(int channel, struct err *err)
+{
+	return send_mark(channel, MARK_SERVED, err);
 }
 
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
@@ -304,8 +296,7 @@ int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *
 	int r;
 
 	if (!is_mapped_by_parent(plan))
-		return plan->idmap == IDMAP_SELF && is_entered_later(plan) ? let_go_on(channel, err)
-									   : 0;
+		return 0;
 	proc = open_proc(child, err);
 	if (proc < 0)
 		return proc;
