@@ -2,11 +2,39 @@
 #include "base/beside.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fd.h"
+
+/* How many tasks the machine runs or could run now, we among them; 0: unknown. */
+static unsigned long running(void)
+{
+	_cleanup_(fd_closep) int fd = fd_open("/proc/loadavg", O_RDONLY);
+	char text[64];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *field;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	field = strchr(text, '/');
+	while (field && field > text && field[-1] != ' ')
+		field--;
+	return field ? strtoul(field, NULL, 10) : 0;
+}
 
 void beside_init(struct beside *beside)
 {
-	beside->on = sched_getaffinity(0, sizeof(beside->all), &beside->all) == 0 &&
-		     CPU_COUNT(&beside->all) > 1;
+	beside->on = false;
+	if (sched_getaffinity(0, sizeof(beside->all), &beside->all) == 0) {
+		unsigned long busy = running();
+
+		beside->on = busy > 0 && busy < (unsigned long)CPU_COUNT(&beside->all);
+	}
 }
 
 void beside_send(const struct beside *beside, pid_t child)
