@@ -96,9 +96,9 @@ int confine_limit(int resource, uint64_t value, struct err *err)
 {
 	struct rlimit now, limit = {value, value};
 
-	if (getrlimit(resource, &now) < 0)
+	if (value > 0 && getrlimit(resource, &now) < 0)
 		return err_sys(err, -errno, "look at a limit");
-	if (now.rlim_max < limit.rlim_max) /* tighter already */
+	if (value > 0 && now.rlim_max < limit.rlim_max) /* tighter already */
 		limit.rlim_cur = limit.rlim_max = now.rlim_max;
 	if (setrlimit(resource, &limit) < 0)
 		return err_sys(err, -errno, "lower a limit to %llu", (unsigned long long)value);

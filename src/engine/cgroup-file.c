@@ -48,6 +48,17 @@ static int parse(const char *text, uint64_t *ret)
 	return end == text || errno ? -EINVAL : 0;
 }
 
+int cgroup_file_number_of(int fd, uint64_t *ret)
+{
+	char text[64];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return parse(text, ret);
+}
+
 int cgroup_file_number(int dir, const char *name, uint64_t *ret)
 {
 	char text[FILE_MAX];

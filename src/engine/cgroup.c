@@ -31,6 +31,7 @@ void cgroup_init(struct cgroup *cg)
 	*cg = (struct cgroup){.rung = RUNG_WATCHDOG};
 	for (size_t i = 0; i < CG_DIRS; i++)
 		cg->base[i] = cg->dir[i] = cg->tasks[i] = -1;
+	cg->memory_peak = cg->pids_peak = -1;
 }
 
 static bool is_v2(const struct cgroup *cg)
@@ -52,6 +53,14 @@ static void sweep_one(const struct cgroup *cg, const char *name)
 		if (cg->base[i] >= 0 && unlinkat(cg->base[i], name, AT_REMOVEDIR) < 0 &&
 		    errno != ENOENT)
 			return;
+}
+
+/* A folder counts those in it, where it counts at all. */
+static bool has_neighbours(const struct cgroup *cg)
+{
+	struct stat st;
+
+	return fstat(cg->base[0], &st) < 0 || st.st_nlink != 2;
 }
 
 static void sweep(const struct cgroup *cg)
@@ -110,7 +119,8 @@ static int make_first(struct cgroup *cg, struct err *err)
 {
 	int r = -ENOENT;
 
-	sweep(cg);
+	if (cg->sweeps)
+		sweep(cg);
 	for (int n = 0; n < TRIES && (r == -ENOENT || r == -EAGAIN || r == -EEXIST); n++) {
 		cg->dir[0] = fd_close(cg->dir[0]);
 		if (make_name(cg->name) < 0)
@@ -193,6 +203,7 @@ static int open_v2(struct cgroup *cg, const struct limits *limits, struct err *e
 
 	if (r == 0 && cg->rung == RUNG_SYSTEMD)
 		r = prepare_scope(cg->base[0], err);
+	cg->sweeps = r == 0 && has_neighbours(cg);
 	if (r == 0)
 		r = make_first(cg, err);
 	return r < 0 ? r : limit_v2(cg, limits, err);
@@ -204,12 +215,19 @@ static int open_tasks(struct cgroup *cg, size_t i, struct err *err)
 	return cg->tasks[i] < 0 ? err_sys(err, -errno, "open the cgroup's tasks") : 0;
 }
 
+/* CPU time is counted elsewhere, too: for a limit of it alone, and to sweep. */
+static bool uses_base(const struct cgroup *cg, const struct limits *limits, size_t i)
+{
+	return limits->site.dirs[i] && (i != CG_CPU || limits->cpu_ms != UINT64_MAX || cg->sweeps);
+}
+
 static int open_v1(struct cgroup *cg, const struct limits *limits, struct err *err)
 {
-	int r = 0;
+	int r = open_base(cg, 0, limits->site.dirs[0], err);
 
-	for (size_t i = 0; i < CG_DIRS && r == 0; i++)
-		if (limits->site.dirs[i])
+	cg->sweeps = r == 0 && has_neighbours(cg);
+	for (size_t i = 1; i < CG_DIRS && r == 0; i++)
+		if (uses_base(cg, limits, i))
 			r = open_base(cg, i, limits->site.dirs[i], err);
 	if (r == 0)
 		r = make_first(cg, err);
@@ -226,12 +244,26 @@ static int open_v1(struct cgroup *cg, const struct limits *limits, struct err *e
 	return r < 0 ? r : limit_v1(cg, limits, err);
 }
 
+/* Here there is time; at the end somebody waits. A kernel may count neither. */
+static void open_peaks(struct cgroup *cg)
+{
+	cg->memory_peak = openat(cg->dir[0],
+				 is_v2(cg) ? "memory.peak" : "memory.max_usage_in_bytes",
+				 O_RDONLY | O_CLOEXEC);
+	cg->pids_peak = openat(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.peak", O_RDONLY | O_CLOEXEC);
+}
+
 int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err)
 {
+	int r;
+
 	cg->rung = limits->site.rung;
 	if (cg->rung == RUNG_WATCHDOG)
 		return 0;
-	return is_v2(cg) ? open_v2(cg, limits, err) : open_v1(cg, limits, err);
+	r = is_v2(cg) ? open_v2(cg, limits, err) : open_v1(cg, limits, err);
+	if (r == 0)
+		open_peaks(cg);
+	return r;
 }
 
 int cgroup_clone_fd(const struct cgroup *cg)
@@ -339,10 +371,9 @@ void cgroup_usage(const struct cgroup *cg, unsigned own_pids, struct usage *usag
 
 	if (cg->rung == RUNG_WATCHDOG)
 		return;
-	if (cgroup_file_number(cg->dir[0], is_v2(cg) ? "memory.peak" : "memory.max_usage_in_bytes",
-			       &value) == 0)
+	if (cgroup_file_number_of(cg->memory_peak, &value) == 0)
 		usage->memory_peak = value;
-	if (cgroup_file_number(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.peak", &value) == 0)
+	if (cgroup_file_number_of(cg->pids_peak, &value) == 0)
 		usage->pids_peak = value > own_pids ? value - own_pids : 0;
 	if (cgroup_counts_cpu(cg))
 		usage->cpu_ms = cgroup_cpu_ms(cg);
@@ -365,6 +396,8 @@ void cgroup_close(struct cgroup *cg)
 {
 	bool gone = true;
 
+	fd_close(cg->memory_peak);
+	fd_close(cg->pids_peak);
 	/* The first one stays while another does: the next run finds them by it. */
 	for (size_t i = CG_DIRS; i-- > 0;) {
 		if (cg->dir[i] >= 0 && (i > 0 || gone))

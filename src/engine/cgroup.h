@@ -19,11 +19,13 @@ struct usage;
 
 struct cgroup {
 	enum rung rung;
-	char name[32];      /* the same in every hierarchy */
-	int base[CG_DIRS];  /* where it was made; -1 */
-	int dir[CG_DIRS];   /* itself; -1 */
-	int tasks[CG_DIRS]; /* v1: what the child writes itself into; -1 */
-	bool spares;        /* set before it is opened: memory that runs out ends one process */
+	char name[32];              /* the same in every hierarchy */
+	int base[CG_DIRS];          /* where it was made; -1 */
+	int dir[CG_DIRS];           /* itself; -1 */
+	int tasks[CG_DIRS];         /* v1: what the child writes itself into; -1 */
+	int memory_peak, pids_peak; /* what the kernel counted; -1 */
+	bool sweeps;                /* others were there: some may have been left */
+	bool spares; /* set before it is opened: memory that runs out ends one process */
 };
 
 void cgroup_init(struct cgroup *cg);

@@ -70,23 +70,36 @@ int mount_check_identity(int source, const struct op *op, struct err *err)
 	return 0;
 }
 
+/* On the way to a name at the top there can be no link. */
+static int clone_source(int host, const char *src, unsigned recursive, struct err *err)
+{
+	bool at_top = !strchr(src + 1, '/');
+	_cleanup_(fd_closep) int source = at_top ? -1
+						 : path_open_nolink(host, src + 1,
+								    O_PATH | O_NOFOLLOW, 0);
+	int mount;
+
+	if (!at_top && source < 0)
+		return err_sys(err, source, "open %s", src);
+	mount = at_top ? sys_open_tree(host, src + 1,
+				       OPEN_TREE_CLONE | AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT |
+					       recursive)
+		       : sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
+	return mount < 0 ? err_sys(err, mount, "copy the mount of %s", src) : mount;
+}
+
 int mount_clone(int host, const struct op *op, int userns, struct err *err)
 {
 	/* An overlay does not look into what is mounted below its layers. */
 	unsigned recursive = op->kind == OP_STAGED ? 0 : SYS_AT_RECURSIVE;
-	_cleanup_(fd_closep) int source = -1;
-	_cleanup_(fd_closep) int mount = -1;
+	_cleanup_(fd_closep) int mount = clone_source(host, op->src, recursive, err);
 	int r;
 
-	source = path_open_nolink(host, op->src + 1, O_PATH | O_NOFOLLOW, 0);
-	if (source < 0)
-		return err_sys(err, source, "open %s", op->src);
-	r = mount_check_identity(source, op, err);
+	if (mount < 0)
+		return mount;
+	r = mount_check_identity(mount, op, err);
 	if (r < 0)
 		return r;
-	mount = sys_open_tree(source, "", OPEN_TREE_CLONE | AT_EMPTY_PATH | recursive);
-	if (mount < 0)
-		return err_sys(err, mount, "copy the mount of %s", op->src);
 	r = mount_set_attrs(mount, op_attrs(op), userns, recursive);
 	if (r < 0 && userns >= 0) {
 		err_sys(err, r, "map the ids of %s", op->src);
@@ -192,6 +205,7 @@ static int become_root(struct builder *b, int mount, struct err *err)
 	if (r < 0)
 		return err_sys(err, r, "attach the new root");
 	b->root = mount;
+	b->root_ours = target_is_ours(b, mount);
 	return 0;
 }
 

@@ -23,8 +23,9 @@ struct err;
 struct op;
 
 struct builder {
-	int host;     /* the old root, O_PATH */
-	int root;     /* the new one */
+	int host; /* the old root, O_PATH */
+	int root; /* the new one */
+	bool root_ours;
 	int aux;      /* our folder in it, for what is mounted elsewhere; -1 */
 	dev_t own[8]; /* filesystems that we made */
 	size_t own_len;

@@ -34,8 +34,8 @@ struct sandbox {
 	struct bwrap bwrap;   /* ENGINE_BWRAP */
 	struct limiter limiter;
 	struct guard guard;
-	struct guard_power power; /* of the guard, */
-	struct events *events;    /* and what it sees */
+	struct guard_power power;      /* of the guard, */
+	struct events *events;         /* and what it sees */
 	const struct prelude *prelude; /* NULL: none */
 	struct scratch scratch;
 	struct beside beside;

@@ -40,9 +40,24 @@ static int open_made(int dir, const char *name)
 	return path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
 }
 
-/* Walk PATH up to END from the folder START, making what is missing where the
- * folder above is ours. */
-static int walk(const struct builder *b, int start, const char *path, const char *end)
+/* NAME in DIR, made where it is missing and the folder is ours (*OURS, which becomes the new
+ * one's). */
+static int step(const struct builder *b, int dir, const char *name, bool *ours)
+{
+	int r = *ours ? make(dir, name, TARGET_DIR, 0755) : -EEXIST;
+	bool made = r == 0;
+
+	if (!made && r != -EEXIST)
+		return r;
+	r = open_made(dir, name);
+	if (r >= 0 && !made)
+		*ours = target_is_ours(b, r);
+	return r;
+}
+
+/* Walk PATH up to END from the folder START, which is ours or not, as in the end *OURS says of
+ * the last one. */
+static int walk(const struct builder *b, int start, const char *path, const char *end, bool *ours)
 {
 	char name[NAME_MAX + 1];
 	int dir = start;
@@ -57,11 +72,7 @@ static int walk(const struct builder *b, int start, const char *path, const char
 			return -ENAMETOOLONG;
 		memcpy(name, path, n);
 		name[n] = '\0';
-		next = open_made(dir, name);
-		if (next == -ENOENT && target_is_ours(b, dir)) {
-			next = make(dir, name, TARGET_DIR, 0755);
-			next = next < 0 ? next : open_made(dir, name);
-		}
+		next = step(b, dir, name, ours);
 		if (dir != start)
 			fd_close(dir);
 		if (next < 0)
@@ -96,21 +107,24 @@ static bool is_on_the_way(const struct builder *b, const char *path, size_t len)
 /* The folder that holds PATH's last component. */
 static int enter_parent(struct builder *b, const char *path, size_t len)
 {
+	bool ours = b->root_ours;
 	int fd = b->root;
 
 	if (b->parent >= 0 && b->parent_len == len && strncmp(b->parent_path, path, len) == 0)
 		return 0;
-	if (is_on_the_way(b, path, len))
-		fd = walk(b, b->parent, path + b->parent_len, path + len);
-	else if (len > 0)
-		fd = walk(b, b->root, path, path + len);
+	if (is_on_the_way(b, path, len)) {
+		ours = b->parent_ours;
+		fd = walk(b, b->parent, path + b->parent_len, path + len, &ours);
+	} else if (len > 0) {
+		fd = walk(b, b->root, path, path + len, &ours);
+	}
 	if (fd < 0)
 		return fd;
 	target_forget(b);
 	b->parent = fd;
 	b->parent_path = path;
 	b->parent_len = len;
-	b->parent_ours = target_is_ours(b, fd);
+	b->parent_ours = ours;
 	return 0;
 }
 
