@@ -86,25 +86,31 @@ static int limit_userns(const struct builder *b, struct err *err)
 	return 0;
 }
 
-/* Before anything shows it, and before the command is there. Mounts that were passed first
- * are kept for those who need them. */
+/* Before anything shows it, and before the command is there. */
 static int join_cgroup(struct builder *b, struct err *err)
 {
-	int fds[PREPARED_MAX];
-	enum passed what;
-	size_t len;
+	int r = b->joins ? userns_receive(CHANNEL, PASSED_CGROUP, &b->inbox, err) : 0;
 
-	while (b->joins) {
-		int r = userns_receive(CHANNEL, &what, fds, &len, err);
+	if (r < 0 || !b->joins)
+		return r;
+	b->joins = false;
+	return cgroup_join_passed(b->inbox.cgroup, b->inbox.cgroup_len, err);
+}
 
-		if (r < 0)
-			return r;
-		b->joins = what != PASSED_CGROUP;
-		if (!b->joins)
-			return cgroup_join_passed(fds, len, err);
-		memcpy(b->prepared, fds, len * sizeof(*fds));
-		b->prepared_len = len;
-	}
+/* The private network, with its loopback up: made by a helper meanwhile, or ours by birth. */
+static int connect_network(struct builder *b, struct err *err)
+{
+	int r;
+
+	if (!b->connects)
+		return net_loopback_up(err);
+	r = userns_receive(CHANNEL, PASSED_NETWORK, &b->inbox, err);
+	if (r < 0)
+		return r;
+	if (setns(b->inbox.network, CLONE_NEWNET) < 0)
+		return err_sys(err, -errno, "enter the private network");
+	b->inbox.network = fd_close(b->inbox.network);
+	b->connects = false;
 	return 0;
 }
 
@@ -123,7 +129,7 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 		return b->staging && staged_report(b, CHANNEL, err) < 0 ? -EPIPE
 									: builder_pivot(b, err);
 	case OP_LOOPBACK:
-		return net_loopback_up(err);
+		return connect_network(b, err);
 	case OP_EVERYWHERE:
 		return net_open(CHANNEL, err);
 	case OP_HOSTNAME:
@@ -144,9 +150,10 @@ static bool has_op(const struct plan *plan, enum op_kind kind)
 	return false;
 }
 
-static int apply_all(const struct plan *plan, const struct pty *pty, struct landlock *landlock,
-		     struct warden_job *job, struct err *err)
+static int apply_all(const struct containment *c, struct landlock *landlock, struct warden_job *job,
+		     struct err *err)
 {
+	const struct plan *plan = c->plan;
 	struct builder builder;
 	mode_t mask = umask(0);
 	int r = allow_begin(plan->ops, plan->ops_len, landlock, err);
@@ -155,15 +162,19 @@ static int apply_all(const struct plan *plan, const struct pty *pty, struct land
 		allow_keep(landlock);
 	/* From the /dev/pts that the command will see. */
 	if (r == 0 && !has_op(plan, OP_PIVOT))
-		r = pty_open(pty, CHANNEL, 0, &job->terminal, err);
+		r = pty_open(c->pty, CHANNEL, 0, &job->terminal, err);
 	builder_init(&builder, userns_serves_mounts(plan) ? CHANNEL : -1, plan->staging);
 	builder.joins = cgroup_is_passed(plan);
+	builder.connects = c->connects;
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
 		r = apply(&builder, landlock, &plan->ops[i], err);
 		if (r == 0 && plan->ops[i].kind == OP_PIVOT)
-			r = pty_open(pty, CHANNEL, 0, &job->terminal, err);
+			r = pty_open(c->pty, CHANNEL, 0, &job->terminal, err);
 	}
 	umask(mask);
+	/* No command is ever left in the network of the host. */
+	if (r == 0 && builder.connects)
+		return err_set(err, ERR_SYSTEM, -EPROTO, "the private network was not entered");
 	return r < 0 ? r : join_cgroup(&builder, err);
 }
 
@@ -212,9 +223,10 @@ static int leave_group(struct err *err)
 	return setsid() < 0 ? err_sys(err, -errno, "leave the supervisor's session") : 0;
 }
 
-static int story(const struct plan *plan, const struct pty *pty, struct landlock *landlock,
-		 struct warden_job *job, const struct beside *beside, struct err *err)
+static int story(const struct containment *c, struct landlock *landlock, struct warden_job *job,
+		 struct err *err)
 {
+	const struct plan *plan = c->plan;
 	int r = leave_group(err);
 
 	if (r == 0)
@@ -222,11 +234,11 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 	if (r == 0)
 		r = detach_mounts(plan, err);
 	if (r == 0)
-		r = apply_all(plan, pty, landlock, job, err);
+		r = apply_all(c, landlock, job, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
 	if (r == 0)
-		r = await_parent(beside, err);
+		r = await_parent(c->beside, err);
 	if (r == 0)
 		r = die_with_parent(plan, err);
 	if (r == 0)
@@ -236,17 +248,16 @@ static int story(const struct plan *plan, const struct pty *pty, struct landlock
 	return r;
 }
 
-_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct pty *pty, bool stands,
-		       const struct beside *beside)
+_Noreturn void contain(const struct containment *c)
 {
+	const struct plan *plan = c->plan;
 	struct warden_report failed = {.kind = WARDEN_FAILED};
 	struct landlock landlock = LANDLOCK_NONE;
 	struct warden_job job = {
 		.argv = plan->argv.items,
 		.env = plan->env.items,
 		.tool = plan->tool,
-		.stands = stands,
+		.stands = c->stands,
 		.owns_pidns = plan->namespaces & CLONE_NEWPID,
 		.observed = step_observed(plan->ops, plan->ops_len),
 		.scratch = scratch_path(plan),
@@ -254,12 +265,12 @@ _Noreturn void contain(const struct plan *plan, int channel, const struct stdio 
 		.terminal = -1,
 	};
 
-	if ((!cgroup_is_passed(plan) && cgroup_join(cgroup, &failed.err) < 0) ||
-	    keep_descriptors(channel, stdio, plan->staging, &failed.err) < 0) {
-		(void)warden_send_report(channel, &failed);
+	if ((!cgroup_is_passed(plan) && cgroup_join(c->cgroup, &failed.err) < 0) ||
+	    keep_descriptors(c->channel, c->stdio, plan->staging, &failed.err) < 0) {
+		(void)warden_send_report(c->channel, &failed);
 		_exit(1);
 	}
-	if (story(plan, pty, &landlock, &job, beside, &failed.err) == 0) {
+	if (story(c, &landlock, &job, &failed.err) == 0) {
 		job.landlock = landlock.ruleset >= 0 ? &landlock : NULL;
 		warden_run(&job);
 	}

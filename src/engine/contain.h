@@ -6,12 +6,19 @@
 struct beside;
 struct cgroup;
 struct plan;
-struct stdio;
 struct pty;
+struct stdio;
 
-/* CHANNEL: the warden's end of the pair. CGROUP: joined first. STANDS: no
- * command, but errands. BESIDE: where it was sent to work. Does not return: it becomes the
- * warden, or reports what failed and exits. */
-_Noreturn void contain(const struct plan *plan, int channel, const struct stdio *stdio,
-		       const struct cgroup *cgroup, const struct pty *pty, bool stands,
-		       const struct beside *beside);
+struct containment {
+	const struct plan *plan;
+	int channel; /* the warden's end of the pair */
+	const struct stdio *stdio;
+	const struct cgroup *cgroup; /* joined first, unless it is passed */
+	const struct pty *pty;
+	const struct beside *beside; /* where it was sent to work */
+	bool connects;               /* its network is made meanwhile, and passed */
+	bool stands;                 /* no command, but errands */
+};
+
+/* Does not return: it becomes the warden, or reports what failed and exits. */
+_Noreturn void contain(const struct containment *c);

@@ -30,6 +30,7 @@ void builder_init(struct builder *b, int channel, const struct staging *staging)
 			      .aux = -1,
 			      .parent = -1,
 			      .channel = channel,
+			      .inbox = INBOX_EMPTY,
 			      .staging = staging};
 }
 
@@ -114,21 +115,16 @@ int mount_clone(int host, const struct op *op, int userns, struct err *err)
 
 int mount_source(struct builder *b, const struct op *op, struct err *err)
 {
-	enum passed what = PASSED_MOUNTS;
 	int r;
 
 	if (b->channel < 0 || !(op->flags & OP_IDMAP))
 		return mount_clone(b->host, op, -1, err);
-	if (b->prepared_len == 0) {
-		r = userns_receive(b->channel, &what, b->prepared, &b->prepared_len, err);
-		if (r < 0)
-			return r;
-	}
-	if (what != PASSED_MOUNTS)
-		return err_set(err, ERR_SYSTEM, -EPROTO, "the supervisor sent no mounts");
-	if (b->prepared_next == b->prepared_len)
+	r = userns_receive(b->channel, PASSED_MOUNTS, &b->inbox, err);
+	if (r < 0)
+		return r;
+	if (b->mounts_next == b->inbox.mounts_len)
 		return err_set(err, ERR_SYSTEM, -EPROTO, "no mount was made for %s", op->src);
-	return b->prepared[b->prepared_next++];
+	return b->inbox.mounts[b->mounts_next++];
 }
 
 int mount_attach(struct builder *b, int mount, const struct op *op, struct err *err)

@@ -30,9 +30,10 @@ struct builder {
 	dev_t own[8]; /* filesystems that we made */
 	size_t own_len;
 	int channel; /* where the mounts come from that only the parent may make; -1 */
-	int prepared[PREPARED_MAX]; /* … in the order of the plan, once received */
-	size_t prepared_len, prepared_next;
+	struct inbox inbox;
+	size_t mounts_next;            /* of those, in the order of the plan */
 	bool joins;                    /* the cgroup, which is still to be passed */
+	bool connects;                 /* likewise, to the network */
 	bool cgroupns;                 /* was made */
 	const struct staging *staging; /* for OP_STAGED; NULL: there are none */
 	int staged[STAGING_MAX];       /* the mounts of those that were applied */

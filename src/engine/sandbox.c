@@ -88,23 +88,45 @@ _Noreturn static void become_bwrap(const struct sandbox *s, int channel)
 	_exit(1);
 }
 
+/* Where there is a processor for it, the network is made apart. */
+static bool connects(const struct sandbox *s)
+{
+	return s->beside.on && s->plan->namespaces & CLONE_NEWNET &&
+	       s->plan->namespaces & CLONE_NEWUSER;
+}
+
+static uint64_t namespaces(const struct sandbox *s)
+{
+	if (s->plan->engine == ENGINE_BWRAP)
+		return 0;
+	return s->plan->namespaces & ~(connects(s) ? (uint64_t)CLONE_NEWNET : 0);
+}
+
 _Noreturn static void become_child(const struct sandbox *s, int channel, const struct stdio *inner,
 				   const struct pty *pty)
 {
 	if (s->plan->engine == ENGINE_BWRAP)
 		become_bwrap(s, channel);
-	contain(s->plan, channel, inner, &s->limiter.cgroup, pty, s->stands, &s->beside);
+	contain(&(struct containment){.plan = s->plan,
+				      .channel = channel,
+				      .stdio = inner,
+				      .cgroup = &s->limiter.cgroup,
+				      .pty = pty,
+				      .beside = &s->beside,
+				      .connects = connects(s),
+				      .stands = s->stands});
 }
 
 static int clone_child(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
 		       struct err *err)
 {
-	bool by_bwrap = s->plan->engine == ENGINE_BWRAP;
-	struct sys_clone_args args = {.flags = (by_bwrap ? 0 : s->plan->namespaces) | CLONE_PIDFD,
-				      .pidfd = (uint64_t)(uintptr_t)&s->pidfd,
+	struct sys_clone_args args = {.pidfd = (uint64_t)(uintptr_t)&s->pidfd,
 				      .exit_signal = SIGCHLD};
 	int pair[2], r, cgroup = cgroup_clone_fd(&s->limiter.cgroup);
 
+	if (s->plan->engine == ENGINE_NATIVE && !s->stands)
+		beside_init(&s->beside);
+	args.flags = namespaces(s) | CLONE_PIDFD;
 	if (cgroup >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
 		args.cgroup = (uint64_t)cgroup;
@@ -118,8 +140,6 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 		fd_close(pair[1]);
 		return r;
 	}
-	if (!by_bwrap && !s->stands)
-		beside_init(&s->beside);
 	r = sys_clone3(&args);
 	if (r < 0 && args.flags == CLONE_PIDFD)
 		r = sys_fork(&s->pidfd);
@@ -199,8 +219,12 @@ static int raise_by_bwrap(struct sandbox *s, const struct stdio *inner, const st
 /* First what the child waits for at once, then what it needs at the end. */
 static int serve_child(struct sandbox *s, struct err *err)
 {
-	int r = userns_serve(s->plan, s->warden, s->channel, err);
+	int made, r = userns_grant(s->plan, s->warden, s->channel, err);
 
+	if (r == 0 && connects(s))
+		r = net_maker_start(&s->net_maker, s->pidfd, s->channel, err);
+	if (r == 0)
+		r = userns_serve(s->plan, s->warden, s->channel, err);
 	if (r == 0 && cgroup_is_passed(s->plan)) {
 		r = limiter_open(&s->limiter, &s->limits, err);
 		if (r == 0)
@@ -208,10 +232,13 @@ static int serve_child(struct sandbox *s, struct err *err)
 	}
 	if (r == 0)
 		r = attend(s, err);
-	if (r < 0)
-		return r;
-	guard_enter(&s->guard, s->warden);
-	hold_mounts(s);
+	if (r == 0) {
+		guard_enter(&s->guard, s->warden);
+		hold_mounts(s);
+	}
+	made = net_maker_wait(&s->net_maker, r < 0 ? &(struct err){0} : err);
+	if (r < 0 || made < 0)
+		return r < 0 ? r : made;
 	return userns_let_go_on(s->channel, err);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/bwrap.h"
 #include "engine/guard.h"
 #include "engine/limiter.h"
+#include "engine/net-maker.h"
 #include "plan/plan.h"
 #include "warden/scratch.h"
 
@@ -39,6 +40,7 @@ struct sandbox {
 	const struct prelude *prelude; /* NULL: none */
 	struct scratch scratch;
 	struct beside beside;
+	struct net_maker net_maker;
 	pid_t warden; /* our child: with ENGINE_BWRAP it is further down */
 	int pidfd;
 	int channel;

@@ -92,8 +92,26 @@ static int become(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-int userns_receive(int channel, enum passed *ret_what, int fds[PREPARED_MAX], size_t *ret_len,
-		   struct err *err)
+/* LEN descriptors go where MARK says. False: it says nothing, or there are too many. */
+static bool put_away(struct inbox *inbox, char mark, const void *fds, size_t len)
+{
+	if (mark == PASSED_MOUNTS && !inbox->has_mounts) {
+		memcpy(inbox->mounts, fds, len * sizeof(int));
+		inbox->mounts_len = len;
+		inbox->has_mounts = true;
+	} else if (mark == PASSED_CGROUP && !inbox->has_cgroup && len <= CG_DIRS) {
+		memcpy(inbox->cgroup, fds, len * sizeof(int));
+		inbox->cgroup_len = len;
+		inbox->has_cgroup = true;
+	} else if (mark == PASSED_NETWORK && inbox->network < 0 && len == 1) {
+		memcpy(&inbox->network, fds, sizeof(int));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static int receive(int channel, struct inbox *inbox, struct err *err)
 {
 	char mark = 0;
 	struct iovec iov = {.iov_base = &mark, .iov_len = 1};
@@ -105,20 +123,39 @@ int userns_receive(int channel, enum passed *ret_what, int fds[PREPARED_MAX], si
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
 			     .msg_controllen = sizeof(control)};
-	struct cmsghdr *cmsg;
 	ssize_t n = recvmsg(channel, &msg, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *cmsg = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
+	size_t len = cmsg && cmsg->cmsg_type == SCM_RIGHTS
+			     ? (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int)
+			     : 0;
 
-	if (n != 1 || (mark != PASSED_MOUNTS && mark != PASSED_CGROUP) ||
-	    msg.msg_flags & MSG_CTRUNC)
-		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor sent no mounts");
-	*ret_what = (enum passed)mark;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	*ret_len = 0;
-	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS) {
-		*ret_len = (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(cmsg), *ret_len * sizeof(int));
-	}
+	if (n != 1 || msg.msg_flags & MSG_CTRUNC ||
+	    !put_away(inbox, mark, CMSG_DATA(&control.head), len))
+		return err_set(err, ERR_SYSTEM, -EPIPE,
+			       "the supervisor did not send what was expected");
 	return 0;
+}
+
+static bool has_come(const struct inbox *inbox, enum passed what)
+{
+	switch (what) {
+	case PASSED_MOUNTS:
+		return inbox->has_mounts;
+	case PASSED_CGROUP:
+		return inbox->has_cgroup;
+	case PASSED_NETWORK:
+		return inbox->network >= 0;
+	}
+	BUG("nothing of that kind is passed");
+}
+
+int userns_receive(int channel, enum passed what, struct inbox *inbox, struct err *err)
+{
+	int r = 0;
+
+	while (r == 0 && !has_come(inbox, what))
+		r = receive(channel, inbox, err);
+	return r;
 }
 
 int userns_enter(const struct plan *plan, int channel, struct err *err)
@@ -221,21 +258,28 @@ static int send_mark(int channel, char mark, struct err *err)
 	return 0;
 }
 
-static int serve_mounts(const struct plan *plan, int proc, int channel, struct err *err)
+static int serve_mounts(const struct plan *plan, int userns, int channel, struct err *err)
 {
-	_cleanup_(fd_closep) int userns = openat(proc, "ns/user", O_RDONLY | O_CLOEXEC);
 	int fds[PREPARED_MAX];
 	size_t len = 0;
 	int r;
 
-	if (userns < 0)
-		return err_sys(err, -errno, "open the user namespace");
 	r = prepare_mounts(plan, plan->idmap == IDMAP_RANGE ? userns : -1, fds, &len, err);
 	if (r == 0 && len > 0) /* who expects none does not listen */
 		r = userns_pass(channel, PASSED_MOUNTS, fds, len, err);
 	for (size_t i = 0; i < len; i++)
 		fd_close(fds[i]);
 	return r;
+}
+
+static int open_userns(pid_t pid, struct err *err)
+{
+	char path[48];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	fd = fd_open(path, O_RDONLY);
+	return fd < 0 ? err_sys(err, -errno, "open the user namespace") : fd;
 }
 
 static int open_proc(pid_t pid, struct err *err)
@@ -258,22 +302,18 @@ static bool is_mapped_by_parent(const struct plan *plan)
 	return userns_serves_mounts(plan) || plan->idmap == IDMAP_IDENTITY;
 }
 
-/* PROC: the child's. */
-static int grant(const struct plan *plan, int proc, int channel, struct err *err)
-{
-	int r = write_maps(plan, proc, err);
-
-	return r < 0 ? r : send_mark(channel, MARK_MAPS, err);
-}
-
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int proc = -1;
+	int r;
 
 	if (!is_mapped_by_parent(plan))
 		return 0;
 	proc = open_proc(child, err);
-	return proc < 0 ? proc : grant(plan, proc, channel, err);
+	if (proc < 0)
+		return proc;
+	r = write_maps(plan, proc, err);
+	return r < 0 ? r : send_mark(channel, MARK_MAPS, err);
 }
 
 int userns_wait_served(int channel, struct err *err)
@@ -292,16 +332,12 @@ int userns_let_go_on(int channel, struct err *err)
 
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
 {
-	_cleanup_(fd_closep) int proc = -1;
-	int r;
+	_cleanup_(fd_closep) int userns = -1;
 
-	if (!is_mapped_by_parent(plan))
+	if (!userns_serves_mounts(plan))
 		return 0;
-	proc = open_proc(child, err);
-	if (proc < 0)
-		return proc;
-	r = grant(plan, proc, channel, err);
-	return r < 0 || !userns_serves_mounts(plan) ? r : serve_mounts(plan, proc, channel, err);
+	userns = open_userns(child, err);
+	return userns < 0 ? userns : serve_mounts(plan, userns, channel, err);
 }
 
 int userns_refused(int r, struct err *err)

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "plan/rung.h"
+
 struct err;
 struct plan;
 
@@ -24,22 +26,33 @@ int userns_enter(const struct plan *plan, int channel, struct err *err);
  * before every command? It then says so with userns_let_go_on(). */
 int userns_wait_served(int channel, struct err *err);
 int userns_let_go_on(int channel, struct err *err);
-/* What the parent passes, in this order, each if there is any: the mounts that it made, in
- * the order of the plan; the cgroup, as what is to be written to. */
+/* What the parent and its helpers pass, in any order, each if there is any: the mounts that it
+ * made, in the order of the plan; the cgroup, as what is to be written to; the network. */
 enum passed {
 	PASSED_MOUNTS = 'm',
 	PASSED_CGROUP = 'c',
+	PASSED_NETWORK = 'n',
 };
 
-int userns_receive(int channel, enum passed *ret_what, int fds[PREPARED_MAX], size_t *ret_len,
-		   struct err *err);
+/* What has come so far. */
+struct inbox {
+	int mounts[PREPARED_MAX], cgroup[CG_DIRS];
+	size_t mounts_len, cgroup_len;
+	bool has_mounts, has_cgroup;
+	int network; /* -1: not yet */
+};
+
+#define INBOX_EMPTY ((struct inbox){.network = -1})
+
+/* Until WHAT has come. */
+int userns_receive(int channel, enum passed what, struct inbox *inbox, struct err *err);
 int userns_pass(int channel, enum passed what, const int *fds, size_t len, struct err *err);
 /* Does the parent make the mounts of user trees? */
 bool userns_serves_mounts(const struct plan *plan);
 /* In the parent, after clone: write the maps and let the child go on. Returns 0
  * at once when the child does that itself. */
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err);
-/* The same, and make the mounts. */
+/* Then: make the mounts that it cannot make. */
 int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err);
 
 /* R is what the kernel answered to making namespaces, or to the first thing that
