@@ -97,13 +97,13 @@ static int join_cgroup(struct builder *b, struct err *err)
 	return cgroup_join_passed(b->inbox.cgroup, b->inbox.cgroup_len, err);
 }
 
-/* The private network, with its loopback up: made by a helper meanwhile, or ours by birth. */
+/* The private network: made by a helper meanwhile, or ours by birth. */
 static int connect_network(struct builder *b, struct err *err)
 {
 	int r;
 
 	if (!b->connects)
-		return net_loopback_up(err);
+		return 0;
 	r = userns_receive(CHANNEL, PASSED_NETWORK, &b->inbox, err);
 	if (r < 0)
 		return r;
@@ -129,9 +129,11 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 		return b->staging && staged_report(b, CHANNEL, err) < 0 ? -EPIPE
 									: builder_pivot(b, err);
 	case OP_LOOPBACK:
-		return connect_network(b, err);
+		r = connect_network(b, err);
+		return r < 0 ? r : net_loopback_up(err);
 	case OP_EVERYWHERE:
-		return net_open(CHANNEL, err);
+		r = connect_network(b, err);
+		return r < 0 ? r : net_open(CHANNEL, err);
 	case OP_HOSTNAME:
 		if (sethostname(op->src, strlen(op->src)) < 0)
 			return err_sys(err, -errno, "set the host name");

@@ -3,8 +3,7 @@
  * net-maker - a private network, made while its sandbox is built.
  *
  * To make one takes the kernel longer than all mounts together. So a helper does, in the
- * sandbox's user namespace, and passes it to the child, which enters it where it would else
- * bring its loopback up.
+ * sandbox's user namespace, and passes it to the child, which enters it once it needs it.
  */
 #pragma once
 #include <sys/types.h>
