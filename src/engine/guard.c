@@ -475,11 +475,11 @@ int guard_open(struct guard *g, const struct plan *plan, const struct guard_powe
 	return r;
 }
 
-void guard_enter(struct guard *g, pid_t child)
+void guard_enter(struct guard *g, pid_t child, int pidfd)
 {
 	for (size_t i = 0; i < g->items_len; i++)
 		if (g->items[i].what->dst) {
-			rebind_open(&g->rebind, child);
+			rebind_open(&g->rebind, child, pidfd);
 			return;
 		}
 }

@@ -90,8 +90,8 @@ struct guard {
  * what happens. Released by guard_close() whatever the outcome. */
 int guard_open(struct guard *guard, const struct plan *plan, const struct guard_power *power,
 	       struct events *events, struct err *err);
-/* CHILD will be the warden. */
-void guard_enter(struct guard *guard, pid_t child);
+/* CHILD, of PIDFD, will be the warden. */
+void guard_enter(struct guard *guard, pid_t child, int pidfd);
 void guard_watch(struct guard *guard, struct loop *loop);
 void guard_unwatch(struct guard *guard); /* where the loop outlives it */
 /* What has happened and was not looked at yet. */

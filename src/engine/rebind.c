@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,19 +12,12 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "engine/namespace.h"
 
-static int open_namespace(pid_t child, const char *name)
+void rebind_open(struct rebind *rebind, pid_t child, int pidfd)
 {
-	char path[48];
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/%s", child, name);
-	return fd_open(path, O_RDONLY);
-}
-
-void rebind_open(struct rebind *rebind, pid_t child)
-{
-	rebind->userns = open_namespace(child, "user");
-	rebind->mntns = open_namespace(child, "mnt");
+	rebind->userns = namespace_open(child, pidfd, NAMESPACE_USER);
+	rebind->mntns = namespace_open(child, pidfd, NAMESPACE_MOUNT);
 }
 
 void rebind_close(struct rebind *rebind)

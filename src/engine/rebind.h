@@ -16,7 +16,7 @@ struct rebind {
 };
 
 /* Those of CHILD, as long as it can still be looked at: a warden cannot. */
-void rebind_open(struct rebind *rebind, pid_t child);
+void rebind_open(struct rebind *rebind, pid_t child, int pidfd);
 void rebind_close(struct rebind *rebind);
 /* Make what is at DST inside read-only. */
 int rebind_readonly(const struct rebind *rebind, const char *dst, struct err *err);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -19,6 +18,7 @@
 #include "base/sys.h"
 #include "engine/contain.h"
 #include "engine/engine.h"
+#include "engine/namespace.h"
 #include "engine/parked.h"
 #include "engine/staged.h"
 #include "engine/userns.h"
@@ -182,15 +182,13 @@ static void hold_mounts(struct sandbox *s)
 	const struct plan *plan = s->plan;
 	struct rlimit limit;
 	struct stat root;
-	char path[48];
 
 	if (!(plan->namespaces & CLONE_NEWNS) || stat("/", &root) < 0)
 		return;
 	for (size_t i = 0; i < plan->ops_len; i++)
 		if (!may_linger(&plan->ops[i], root.st_dev))
 			return;
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", s->warden);
-	s->mounts = fd_open(path, O_RDONLY);
+	s->mounts = namespace_open(s->warden, s->pidfd, NAMESPACE_MOUNT);
 	/* Not for the price of a descriptor that will be missed. */
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur < (rlim_t)s->mounts + SPARE_FDS)
 		s->mounts = fd_close(s->mounts);
@@ -224,7 +222,7 @@ static int serve_child(struct sandbox *s, struct err *err)
 	if (r == 0 && connects(s))
 		r = net_maker_start(&s->net_maker, s->pidfd, s->channel, err);
 	if (r == 0)
-		r = userns_serve(s->plan, s->warden, s->channel, err);
+		r = userns_serve(s->plan, s->warden, s->pidfd, s->channel, err);
 	if (r == 0 && cgroup_is_passed(s->plan)) {
 		r = limiter_open(&s->limiter, &s->limits, err);
 		if (r == 0)
@@ -233,7 +231,7 @@ static int serve_child(struct sandbox *s, struct err *err)
 	if (r == 0)
 		r = attend(s, err);
 	if (r == 0) {
-		guard_enter(&s->guard, s->warden);
+		guard_enter(&s->guard, s->warden, s->pidfd);
 		hold_mounts(s);
 	}
 	made = net_maker_wait(&s->net_maker, r < 0 ? &(struct err){0} : err);

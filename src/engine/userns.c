@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/sys.h"
 #include "engine/mount.h"
+#include "engine/namespace.h"
 #include "plan/plan.h"
 #include "plan/staging.h"
 
@@ -272,16 +273,6 @@ static int serve_mounts(const struct plan *plan, int userns, int channel, struct
 	return r;
 }
 
-static int open_userns(pid_t pid, struct err *err)
-{
-	char path[48];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
-	fd = fd_open(path, O_RDONLY);
-	return fd < 0 ? err_sys(err, -errno, "open the user namespace") : fd;
-}
-
 static int open_proc(pid_t pid, struct err *err)
 {
 	char path[32];
@@ -330,14 +321,16 @@ int userns_let_go_on(int channel, struct err *err)
 	return send_mark(channel, MARK_SERVED, err);
 }
 
-int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err)
+int userns_serve(const struct plan *plan, pid_t child, int pidfd, int channel, struct err *err)
 {
 	_cleanup_(fd_closep) int userns = -1;
 
 	if (!userns_serves_mounts(plan))
 		return 0;
-	userns = open_userns(child, err);
-	return userns < 0 ? userns : serve_mounts(plan, userns, channel, err);
+	userns = namespace_open(child, pidfd, NAMESPACE_USER);
+	if (userns < 0)
+		return err_sys(err, -errno, "open the user namespace");
+	return serve_mounts(plan, userns, channel, err);
 }
 
 int userns_refused(int r, struct err *err)

@@ -53,7 +53,7 @@ bool userns_serves_mounts(const struct plan *plan);
  * at once when the child does that itself. */
 int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *err);
 /* Then: make the mounts that it cannot make. */
-int userns_serve(const struct plan *plan, pid_t child, int channel, struct err *err);
+int userns_serve(const struct plan *plan, pid_t child, int pidfd, int channel, struct err *err);
 
 /* R is what the kernel answered to making namespaces, or to the first thing that
  * needs privilege in them: if it says that they are not allowed here, err becomes
