@@ -29,7 +29,7 @@ static unsigned long running(void)
 
 void beside_init(struct beside *beside)
 {
-	beside->on = false;
+	beside->on = beside->sent = false;
 	if (sched_getaffinity(0, sizeof(beside->all), &beside->all) == 0) {
 		unsigned long busy = running();
 
@@ -37,7 +37,7 @@ void beside_init(struct beside *beside)
 	}
 }
 
-void beside_send(const struct beside *beside, pid_t child)
+void beside_send(struct beside *beside, pid_t child)
 {
 	cpu_set_t others = beside->all;
 	int here = beside->on ? sched_getcpu() : -1;
@@ -45,12 +45,10 @@ void beside_send(const struct beside *beside, pid_t child)
 	if (here < 0)
 		return;
 	CPU_CLR(here, &others);
-	(void)sched_setaffinity(child, sizeof(others), &others);
+	beside->sent = sched_setaffinity(child, sizeof(others), &others) == 0;
 }
 
 int beside_return(const struct beside *beside)
 {
-	if (beside->on && sched_setaffinity(0, sizeof(beside->all), &beside->all) < 0)
-		return -errno;
-	return 0;
+	return sched_setaffinity(0, sizeof(beside->all), &beside->all) < 0 ? -errno : 0;
 }

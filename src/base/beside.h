@@ -13,10 +13,11 @@
 
 struct beside {
 	cpu_set_t all; /* that we may use */
-	bool on;
+	bool on;       /* one of them is idle */
+	bool sent;
 };
 
 void beside_init(struct beside *beside); /* before the child is there */
-void beside_send(const struct beside *beside, pid_t child);
-/* In the child, once it knows that the parent has sent it: what it starts may use all. */
+void beside_send(struct beside *beside, pid_t child);
+/* In the child, once it knows that it was sent: what it starts may use all. */
 int beside_return(const struct beside *beside);

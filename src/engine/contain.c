@@ -203,9 +203,10 @@ static int die_with_parent(const struct plan *plan, struct err *err)
 /* All is built, and nothing runs yet. */
 static int await_parent(const struct beside *beside, struct err *err)
 {
-	int r = userns_wait_served(CHANNEL, err);
+	bool moved;
+	int r = userns_wait_served(CHANNEL, &moved, err);
 
-	if (r < 0)
+	if (r < 0 || !moved)
 		return r;
 	r = beside_return(beside);
 	return r < 0 ? err_sys(err, r, "use all processors again") : 0;

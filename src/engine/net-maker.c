@@ -18,7 +18,8 @@ enum { STACK = 32768 };
 static int make(const struct net_maker *maker, struct err *err)
 {
 	if (setns(maker->owner, CLONE_NEWUSER) < 0)
-		return err_sys(err, -errno, "enter the sandbox's user namespace");
+		return userns_refused(err_sys(err, -errno, "enter the sandbox's user namespace"),
+				      err);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return err_sys(err, -errno, "die with the parent");
 	if (unshare(CLONE_NEWNET) < 0)

@@ -237,7 +237,7 @@ static int serve_child(struct sandbox *s, struct err *err)
 	made = net_maker_wait(&s->net_maker, r < 0 ? &(struct err){0} : err);
 	if (r < 0 || made < 0)
 		return r < 0 ? r : made;
-	return userns_let_go_on(s->channel, err);
+	return userns_let_go_on(s->channel, s->beside.sent, err);
 }
 
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,

@@ -22,7 +22,7 @@
 #include "plan/staging.h"
 
 #define RANGE 65536u
-enum { MARK_MAPS = 'i', MARK_SERVED = 's' };
+enum { MARK_MAPS = 'i', MARK_SERVED = 's', MARK_SERVED_AND_MOVED = 'S' };
 
 static int write_file(int dir, const char *name, const char *text, struct err *err)
 {
@@ -307,18 +307,20 @@ int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *
 	return r < 0 ? r : send_mark(channel, MARK_MAPS, err);
 }
 
-int userns_wait_served(int channel, struct err *err)
+int userns_wait_served(int channel, bool *ret_moved, struct err *err)
 {
 	char mark;
 
-	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_SERVED)
+	if (recv(channel, &mark, 1, 0) != 1 ||
+	    (mark != MARK_SERVED && mark != MARK_SERVED_AND_MOVED))
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
+	*ret_moved = mark == MARK_SERVED_AND_MOVED;
 	return 0;
 }
 
-int userns_let_go_on(int channel, struct err *err)
+int userns_let_go_on(int channel, bool moved, struct err *err)
 {
-	return send_mark(channel, MARK_SERVED, err);
+	return send_mark(channel, moved ? MARK_SERVED_AND_MOVED : MARK_SERVED, err);
 }
 
 int userns_serve(const struct plan *plan, pid_t child, int pidfd, int channel, struct err *err)

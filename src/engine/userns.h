@@ -23,9 +23,10 @@ enum { PREPARED_MAX = 250 }; /* the kernel passes 253 descriptors at once */
 int userns_enter(const struct plan *plan, int channel, struct err *err);
 /* In the child, before it becomes undumpable, which closes its namespaces to an
  * ordinary user: has the parent opened those that it may enter later, and done what comes
- * before every command? It then says so with userns_let_go_on(). */
-int userns_wait_served(int channel, struct err *err);
-int userns_let_go_on(int channel, struct err *err);
+ * before every command? It then says so with userns_let_go_on(), and whether the child was MOVED
+ * to another processor. */
+int userns_wait_served(int channel, bool *ret_moved, struct err *err);
+int userns_let_go_on(int channel, bool moved, struct err *err);
 /* What the parent and its helpers pass, in any order, each if there is any: the mounts that it
  * made, in the order of the plan; the cgroup, as what is to be written to; the network. */
 enum passed {

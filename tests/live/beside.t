@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What is done while a sandbox is built: on another processor, and by a helper that makes the
+network. A command never sees the difference, and nothing starts where one of them fails."""
+import socket
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+
+STRACE = shutil.which('strace')
+TASKSET = shutil.which('taskset')
+TRIES = 300
+LINE = ('echo BOOTED; readlink /proc/self/ns/net; grep Cpus_allowed: /proc/self/status; '
+        'cat /sys/class/net/lo/operstate 2>/dev/null; grep -c . /proc/net/dev; '
+        'exec 3<>/dev/tcp/127.0.0.1/"$0"')
+
+
+def traced(p, *options, faults=(), one=False, line=LINE, port=1, **kw):
+    """A run, and what its processes did about namespaces."""
+    log = p.base / 'trace'
+    argv = [STRACE, '-f', '-qq', '-o', log, '-e', 'trace=clone3,unshare,setns']
+    for fault in faults:
+        argv += ['-e', f'inject={fault}']
+    argv = ([TASKSET, '-c', str(min(os.sched_getaffinity(0)))] if one else []) + argv
+    r = p.run(*argv, p.pale_path, 'run', *options, '--', 'bash', '-c', line, str(port), **kw)
+    text = log.read_text(errors='replace') if log.exists() else ''
+    log.unlink(missing_ok=True)
+    r.born = 'CLONE_NEWNET' in next((l for l in text.splitlines() if 'clone3(' in l), '')
+    r.apart = any(w in text for w in ('unshare(CLONE_NEWNET', 'setns(')) and not r.born
+    r.trace = text
+    return r
+
+
+def until_apart(p, *options, **kw):
+    """One for which a processor was idle; None: there never was."""
+    for _ in range(TRIES):
+        r = traced(p, *options, **kw)
+        if r.apart:
+            return r
+        time.sleep(0.01)
+    return None
+
+
+def need(p):
+    if not STRACE or not TASKSET or not shutil.which('bash'):
+        skip(p, 'no strace, taskset or bash')
+        return False
+    if len(os.sched_getaffinity(0)) < 2:
+        skip(p, 'one processor')
+        return False
+    return True
+
+
+def judge(p, name, r, listener):
+    listener.settimeout(0.05)
+    try:
+        listener.accept()[0].close()
+        came = True
+    except OSError:
+        came = False
+    host = os.readlink('/proc/self/ns/net').encode()
+    ok(r.booted and host not in r.out and b'\n3\n' in r.out and r.code != 0 and not came, p,
+       f'{name}: a network of its own, where nobody of the host listens', f'{r}\n{r.trace}')
+
+
+def case_both_ways_are_private(p):
+    if not need(p):
+        return
+    listener = socket.create_server(('127.0.0.1', 0))
+    port = listener.getsockname()[1]
+    r = traced(p, one=True, port=port)
+    ok(r.born and not r.apart, p, 'with one processor the network comes with the sandbox', r.trace)
+    judge(p, 'born with it', r, listener)
+    r = until_apart(p, port=port)
+    if r is None:
+        skip(p, 'no processor was ever idle')
+        return
+    judge(p, 'made apart', r, listener)
+    r = p.run(p.pale_path, 'run', '--network', 'unrestricted', '--', 'bash', '-c', LINE, str(port))
+    listener.settimeout(2)
+    came = listener.accept()[0]
+    ok(r.booted and r.code == 0 and came, p, 'twin: the listener is there for the network of the host', r)
+    listener.close()
+
+
+def case_processors_are_the_callers(p):
+    if not need(p):
+        return
+    here = sorted(os.sched_getaffinity(0))
+    wanted = subprocess.run(['grep', 'Cpus_allowed:', '/proc/self/status'], capture_output=True).stdout
+    different = []
+    for i in range(60):
+        r = p.run(p.pale_path, 'run', '--', 'grep', 'Cpus_allowed:', '/proc/self/status')
+        if r.out != wanted:
+            different.append(str(r))
+    ok(not different, p, '60 times: the command may use what its caller may', '\n'.join(different[:3]))
+    one = str(here[-1])
+    wanted = subprocess.run([TASKSET, '-c', one, 'grep', 'Cpus_allowed:', '/proc/self/status'], capture_output=True).stdout
+    r = p.run(TASKSET, '-c', one, p.pale_path, 'run', '--', 'grep', 'Cpus_allowed:', '/proc/self/status')
+    ok(r.out == wanted, p, 'and no more', r)
+
+
+def case_no_network_no_command(p):
+    """Each call of the helper, and of the child that waits for it."""
+    if not need(p):
+        return
+    host = os.readlink('/proc/self/ns/net').encode()
+    for fault in ('unshare:error=EPERM', 'unshare:error=ENOSPC', 'unshare:signal=SIGKILL', 'unshare:error=ENOMEM',
+                  'setns:error=EPERM', 'setns:error=EINVAL', 'setns:signal=SIGKILL'):
+        r = until_apart(p, '--engine', 'native', faults=(fault,))
+        if r is None:
+            skip(p, f'{fault}: no processor was ever idle')
+            continue
+        ok(r.code == 125 and not r.booted and host not in r.out and b'pale: ' in r.err, p,
+           f'{fault}: nothing starts, and it is said', f'{r}\n{r.trace}')
+    r = until_apart(p, faults=('unshare:error=EPERM',))
+    if r is not None:
+        ok(not r.booted or (host not in r.out and r.code != 0), p, 'and another engine is tried: its network is private, too',
+           f'{r}\n{r.trace}')
+
+
+def case_brokered_and_limited(p):
+    if not need(p):
+        return
+    for options in (('--port', '1'), ('--pids', '200'), ('--staged',), ('--processes', 'visible')):
+        r = until_apart(p, *options)
+        if r is None:
+            skip(p, f'{options}: no processor was ever idle')
+            continue
+        host = os.readlink('/proc/self/ns/net').encode()
+        ok(r.booted and host not in r.out, p, f"{' '.join(options)}: a network of its own, made apart", f'{r}\n{r.trace}')
+
+
+main(case_both_ways_are_private, case_processors_are_the_callers, case_no_network_no_command, case_brokered_and_limited)
