@@ -217,6 +217,7 @@ static int raise_by_bwrap(struct sandbox *s, const struct stdio *inner, const st
 /* First what the child waits for at once, then what it needs at the end. */
 static int serve_child(struct sandbox *s, struct err *err)
 {
+	struct err unmade = {0};
 	int made, r = userns_grant(s->plan, s->warden, s->channel, err);
 
 	if (r == 0 && connects(s))
@@ -234,7 +235,9 @@ static int serve_child(struct sandbox *s, struct err *err)
 		guard_enter(&s->guard, s->warden, s->pidfd);
 		hold_mounts(s);
 	}
-	made = net_maker_wait(&s->net_maker, r < 0 ? &(struct err){0} : err);
+	made = net_maker_wait(&s->net_maker, &unmade);
+	if (r == 0 && made < 0)
+		*err = unmade;
 	if (r < 0 || made < 0)
 		return r < 0 ? r : made;
 	return userns_let_go_on(s->channel, s->beside.sent, err);
