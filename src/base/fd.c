@@ -147,7 +147,7 @@ const char *fd_way_out(int fd, bool offline)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return NULL;
+		return "something that cannot be looked at";
 	if (S_ISDIR(st.st_mode))
 		return "a folder";
 	if (offline && S_ISSOCK(st.st_mode) && !is_tied(fd))

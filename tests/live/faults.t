@@ -109,7 +109,11 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'getgroups\(', 'groups that cannot be listed count as kept, and are reported'),
     (r'(fcntl\(\d+, F_GETFL|getdents64\(|unlinkat\(|open\("/tmp")', SCRATCH),
     (r'ioctl\(\d+, SECCOMP_IOCTL_NOTIF_(RECV|SEND)', 'it is asked, or answered, once more'),
-    (r'sched_getaffinity\(', 'how many processors the watchdog thinks of'),
+    (r'sched_getaffinity\(|sched_setaffinity\(\d\d+, |openat\(AT_FDCWD, "/proc/loadavg"|read\(\d+, 0x\w+, 63\)',
+     'how many processors there are for it: the child stays on ours'),
+    (r'fstat\(([3-9]|\d\d+), ', 'cgroups may have neighbours, and are swept; a spool that is not known goes without the record'),
+    (r'ioctl\(\d+, _IOC\(_IOC_NONE, 0xff, ', 'a namespace can be opened by name as well'),
+    (r'openat\(\d+, "(memory\.max_usage_in_bytes|memory\.peak|pids\.peak)"|pread64\(\d+, 0x\w+, 63, 0\)', 'what is not counted is not told'),
     (r'openat\(\d+, "(spool|living)"|newfstatat\(\d+, "spool"|write\(\d+, "\\nP1 |fcntl\(\d+, F_OFD_SETLK|flock\(\d+, LOCK_SH\|LOCK_NB|'
      r'prlimit64\(0, RLIMIT_FSIZE, NULL|open(at)?\((AT_FDCWD, )?"[^"]*/state/pale/[^"/]*", O_RDONLY', 'a run that cannot be remembered runs all the same, and says so'),
     (r'getdents64\(\d+, 0x\w+, 4096\)|flock\(|(openat|unlinkat)\(\d+, "pale-[0-9a-f]{16}"', "others' left cgroups are swept another time"),
