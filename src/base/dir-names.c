@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/dir-names.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "base/sys.h"
+
+#ifndef F2FS_SUPER_MAGIC
+#define F2FS_SUPER_MAGIC 0xf2f52010
+#endif
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+enum { BUF_SIZE = 8 * 1024 };
+
+static bool lists_all(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case EXT4_SUPER_MAGIC: /* ext2 and ext3, too */
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case F2FS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Alike for all that differ by the case of ASCII letters; of others as well, which does no
+ * harm. *ret_ascii is cleared, never set. */
+static unsigned bit_of(const char *name, bool *ret_ascii)
+{
+	uint32_t hash = 0;
+	unsigned char seen = 0;
+
+	for (; *name && *name != '/'; name++) {
+		seen |= (unsigned char)*name;
+		hash = (hash ^ ((unsigned char)*name | 0x20)) * 0x9e3779b1;
+	}
+	*ret_ascii &= seen < 0x80;
+	return (hash >> 16) % DIR_NAMES_BITS;
+}
+
+void dir_names_read(int fd, struct dir_names *ret)
+{
+	_Alignas(struct sys_dirent) char buf[BUF_SIZE];
+	bool ascii = true;
+	int n;
+
+	ret->is_known = false;
+	if (!lists_all(fd))
+		return;
+	n = sys_getdents(fd, buf, sizeof(buf));
+	if (n < 0)
+		return;
+	memset(ret->bits, 0, sizeof(ret->bits));
+	for (int at = 0; at < n;) {
+		const struct sys_dirent *entry = (const void *)(buf + at);
+		unsigned bit = bit_of(entry->name, &ascii);
+
+		ret->bits[bit / 64] |= 1ull << bit % 64;
+		at += entry->len;
+	}
+	/* Only an empty answer says that this was all. */
+	ret->is_known = ascii && (n == 0 || sys_getdents(fd, buf, sizeof(buf)) == 0);
+}
+
+bool dir_names_may_have(const struct dir_names *names, const char *name)
+{
+	bool ascii = true;
+	unsigned bit = bit_of(name, &ascii);
+
+	return !names->is_known || !ascii || (names->bits[bit / 64] >> bit % 64 & 1);
+}
