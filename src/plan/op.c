@@ -137,19 +137,35 @@ int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size)
 	return add(plan, (struct op){.kind = kind, .size = size}, NULL, NULL);
 }
 
-static void release_guard(struct guarded *guard)
+/* Names of one folder come one after the other. */
+static const char *guarded_dir(struct plan *plan, const char *dir)
 {
-	free(guard->dir);
-	free(guard->name);
-	free(guard->dst);
-	free(guard->link);
+	struct strv *dirs = &plan->guarded_dirs;
+
+	if (dirs->len > 0 && str_eq(dirs->items[dirs->len - 1], dir))
+		return dirs->items[dirs->len - 1];
+	return strv_add(dirs, dir) < 0 ? NULL : dirs->items[dirs->len - 1];
+}
+
+/* Copy TEXT to *TO, which moves on. NULL stays NULL. */
+static const char *put_text(char **to, const char *text, size_t size)
+{
+	char *copy = size ? memcpy(*to, text, size) : NULL;
+
+	*to += size;
+	return copy;
 }
 
 int plan_add_guard(struct plan *plan, const char *dir, const char *name, const char *dst,
 		   const char *link, struct file_id id)
 {
-	struct guarded guard = {.id = id};
+	struct guarded guard = {.dir = guarded_dir(plan, dir), .id = id};
+	size_t name_size = strlen(name) + 1, dst_size = dst ? strlen(dst) + 1 : 0,
+	       link_size = link ? strlen(link) + 1 : 0;
+	char *to;
 
+	if (!guard.dir)
+		return -ENOMEM;
 	if (plan->guards_len == plan->guards_cap) {
 		size_t cap = plan->guards_cap ? plan->guards_cap * 2 : 64;
 		struct guarded *guards = reallocarray(plan->guards, cap, sizeof(*guards));
@@ -159,14 +175,12 @@ int plan_add_guard(struct plan *plan, const char *dir, const char *name, const c
 		plan->guards = guards;
 		plan->guards_cap = cap;
 	}
-	guard.dir = strdup(dir);
-	guard.name = strdup(name);
-	guard.dst = dst ? strdup(dst) : NULL;
-	guard.link = link ? strdup(link) : NULL;
-	if (!guard.dir || !guard.name || (dst && !guard.dst) || (link && !guard.link)) {
-		release_guard(&guard);
+	to = guard.text = malloc(name_size + dst_size + link_size);
+	if (!to)
 		return -ENOMEM;
-	}
+	guard.name = put_text(&to, name, name_size);
+	guard.dst = put_text(&to, dst, dst_size);
+	guard.link = put_text(&to, link, link_size);
 	plan->guards[plan->guards_len++] = guard;
 	return 0;
 }
@@ -204,8 +218,9 @@ struct plan *plan_free(struct plan *plan)
 		free(plan->ops[i].dst);
 	}
 	for (size_t i = 0; i < plan->guards_len; i++)
-		release_guard(&plan->guards[i]);
+		free(plan->guards[i].text);
 	free(plan->guards);
+	strv_release(&plan->guarded_dirs);
 	free(plan->quarantine);
 	free(plan->ops);
 	strv_release(&plan->env);
