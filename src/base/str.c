@@ -61,6 +61,40 @@ int str_append_char(struct str *s, char c)
 	return str_append_bytes(s, &c, 1);
 }
 
+static bool has_only_texts(const char *fmt)
+{
+	for (; *fmt; fmt++)
+		if (*fmt == '%' && *++fmt != 's')
+			return false;
+	return true;
+}
+
+/* FMT knows nothing but "%s". On failure what is there already stays. */
+static int append_texts(struct str *s, const char *fmt, va_list ap)
+{
+	size_t before = s->len;
+	int r = 0;
+
+	while (*fmt && r == 0) {
+		size_t len = 0;
+
+		while (fmt[len] && fmt[len] != '%')
+			len++;
+		r = str_append_bytes(s, fmt, len);
+		fmt += len;
+		if (*fmt && r == 0) {
+			const char *text = va_arg(ap, const char *);
+
+			r = str_append(s, text ? text : "(null)");
+			fmt += 2;
+		}
+	}
+	if (r < 0)
+		str_truncate(s, before);
+	return r;
+}
+
+/* Most formats only put texts together: that takes no printf. */
 int str_vappendf(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
@@ -68,6 +102,8 @@ int str_vappendf(struct str *s, const char *fmt, va_list ap)
 
 	if (r < 0)
 		return r;
+	if (has_only_texts(fmt))
+		return append_texts(s, fmt, ap);
 	va_copy(again, ap);
 	n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, again);
 	va_end(again);

@@ -7,6 +7,8 @@
 
 #include "base/path.h"
 
+enum { FEW = 32 };
+
 int places_add(struct places *places, struct place place)
 {
 	if (places->len == places->cap) {
@@ -74,10 +76,18 @@ static const struct place *find_at(const struct place *items, size_t len, const 
 	return low < len && path_compare_part(path, part, items[low].dst) == 0 ? &items[low] : NULL;
 }
 
+/* The first of those with the longest path around PATH: in this order longer ones come later.
+ * A few are compared sooner than searched. */
 static const struct place *nearest(const struct place *items, size_t len, const char *path)
 {
 	const struct place *found = NULL;
 
+	for (size_t i = 0; len <= FEW && i < len; i++)
+		if (path_covers(items[i].dst, path) &&
+		    !(found && strcmp(found->dst, items[i].dst) == 0))
+			found = &items[i];
+	if (len <= FEW)
+		return found;
 	for (size_t part = strlen(path); part > 0 && !found; part = path_folder_len(path, part))
 		found = find_at(items, len, path, part);
 	return found;

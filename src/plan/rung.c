@@ -37,31 +37,40 @@ void cgroup_site_release(struct cgroup_site *site)
 	*site = (struct cgroup_site){0};
 }
 
+/* Is WORD one of the LIST, with commas between them, up to END? */
+static bool is_in_list(const char *list, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *item = list;; item++) {
+		const char *from = item;
+
+		while (item < end && *item != ',')
+			item++;
+		if ((size_t)(item - from) == len && memcmp(from, word, len) == 0)
+			return true;
+		if (item == end)
+			return false;
+	}
+}
+
 /* The path of CONTROLLER's line (v2: ""), or NULL. A path with ".." lies outside
  * of what this cgroup namespace shows. The caller frees it. */
 static char *find_line(const char *text, const char *controller)
 {
-	size_t len = strlen(controller);
-
 	while (*text) {
-		size_t line = strcspn(text, "\n");
-		const char *list = memchr(text, ':', line);
-		const char *path = list ? memchr(list + 1, ':', line - (size_t)(list + 1 - text))
-					: NULL;
+		const char *end = strchrnul(text, '\n');
+		const char *list = memchr(text, ':', (size_t)(end - text));
+		const char *path = list ? memchr(list + 1, ':', (size_t)(end - list - 1)) : NULL;
 
-		for (const char *item = path ? list + 1 : path; item && item <= path;) {
-			size_t n = strcspn(item, ",:");
+		if (path && is_in_list(list + 1, path, controller)) {
+			char *found = strndup(path + 1, (size_t)(end - path - 1));
 
-			if (n == len && strncmp(item, controller, n) == 0) {
-				char *found = strndup(path + 1, line - (size_t)(path + 1 - text));
-
-				if (found && strstr(found, "/.."))
-					found = (free(found), NULL);
-				return found;
-			}
-			item += n + 1;
+			if (found && strstr(found, "/.."))
+				found = (free(found), NULL);
+			return found;
 		}
-		text += line + (text[line] == '\n');
+		text = end + (*end == '\n');
 	}
 	return NULL;
 }
@@ -154,11 +163,11 @@ static int find_v1(const char *mount, const char *text, struct cgroup_site *ret)
 int cgroup_site_find(const char *mount, bool v2, const char *text, uid_t uid, bool in_scope,
 		     struct cgroup_site *ret, struct err *err)
 {
-	_cleanup_(freep) char *own = find_line(text, "");
+	_cleanup_(freep) char *own = v2 ? find_line(text, "") : NULL;
 	struct cgroup_site site = {0};
 	int r = 0;
 
-	if (v2 && own)
+	if (own)
 		r = find_v2(mount, own, in_scope, &site);
 	else if (!v2 && uid == 0)
 		r = find_v1(mount, text, &site);
