@@ -315,6 +315,7 @@ static int plan_again(struct run *run, bool without, struct err *err)
 	_cleanup_(plan_freep) struct plan *before = take_ptr(run->plan);
 
 	*err = (struct err){0};
+	user_resolve(&run->context.user); /* something may have been made */
 	return make_plan(run, before->argv.items, without, err);
 }
 

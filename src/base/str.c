@@ -15,8 +15,7 @@ void str_release(struct str *s)
 	*s = (struct str){0};
 }
 
-/* Room for EXTRA more bytes and the NUL. */
-static int reserve(struct str *s, size_t extra)
+int str_reserve(struct str *s, size_t extra)
 {
 	size_t need, cap;
 	char *data;
@@ -40,7 +39,7 @@ static int reserve(struct str *s, size_t extra)
 
 int str_append_bytes(struct str *s, const void *bytes, size_t len)
 {
-	int r = reserve(s, len);
+	int r = str_reserve(s, len);
 
 	if (r < 0)
 		return r;
@@ -98,7 +97,7 @@ static int append_texts(struct str *s, const char *fmt, va_list ap)
 int str_vappendf(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
-	int n, r = reserve(s, 48); /* enough, as a rule, for what is formatted only once then */
+	int n, r = str_reserve(s, 48); /* enough, as a rule, for what is formatted only once then */
 
 	if (r < 0)
 		return r;
@@ -114,7 +113,7 @@ int str_vappendf(struct str *s, const char *fmt, va_list ap)
 	s->data[s->len] = '\0';
 	if (n < 0)
 		return -EINVAL;
-	r = reserve(s, (size_t)n);
+	r = str_reserve(s, (size_t)n);
 	if (r < 0)
 		return r;
 	vsnprintf(s->data + s->len, (size_t)n + 1, fmt, ap);

@@ -140,8 +140,8 @@ const char *not_a_project(const char *path, const struct user *user)
 	/* PATH has no link in it, and so has a home that it begins with. */
 	if (why || (is_below(path, user->home) && is_below(path, user->pw_home)))
 		return why;
-	if ((user->home && path_resolve(user->home, &home) < 0) ||
-	    (user->pw_home && path_resolve(user->pw_home, &pw_home) < 0))
+	if ((user->home && user_path_resolve(user, user->home, &home) < 0) ||
+	    (user->pw_home && user_path_resolve(user, user->pw_home, &pw_home) < 0))
 		return "whether it is a place of your home cannot be looked up";
 	real = (struct user){.home = home, .pw_home = pw_home};
 	return reason(path, &real);
