@@ -158,7 +158,7 @@ static bool has(const char *dir, const char *name)
 	struct stat st;
 
 	/* What cannot be looked at may be there. */
-	return path && (lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR));
+	return !path || lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 /* Read DIR/NAME as a pointer; NULL and 0 when there is none. */
@@ -355,6 +355,17 @@ static int read_global(struct git *git, struct err *err)
 	return r;
 }
 
+/* Without a .git the workspace may be a repository itself, or become one. */
+static int probe_bare(struct git *git, struct err *err)
+{
+	if (has(git->workspace, "HEAD"))
+		return protect_repository(git, git->workspace, err);
+	return protection_add(git->protection, git->workspace, "HEAD", PROTECTED_ABSENT,
+			      (struct file_id){0}, NULL) < 0
+		       ? err_oom(err)
+		       : 0;
+}
+
 int git_dir_probe(const char *workspace, const char *home, struct protection *ret, struct err *err)
 {
 	_cleanup_(walk_release) struct walk walk = {.protection = ret, .keep_writable = true};
@@ -362,8 +373,7 @@ int git_dir_probe(const char *workspace, const char *home, struct protection *re
 	int r = walk_path(&walk, workspace, ".git", err);
 
 	if (r == 0 && !walk.real)
-		r = has(workspace, "HEAD") ? protect_repository(&git, workspace, err)
-					   : protect(&git, workspace, "HEAD", err);
+		r = probe_bare(&git, err);
 	else if (r == 0 && S_ISDIR(walk.mode))
 		r = protect_git_dir(&git, walk.real, false, err);
 	else if (r == 0 && S_ISREG(walk.mode))
