@@ -14,7 +14,10 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-enum { BUF_SIZE = 8 * 1024 };
+enum {
+	BUF_SIZE = 8 * 1024,
+	BEGINNING = 6, /* of a name: that much tells most of them apart */
+};
 
 static bool lists_all(int fd)
 {
@@ -35,19 +38,24 @@ static bool lists_all(int fd)
 	}
 }
 
-/* Alike for all that differ by the case of ASCII letters; of others as well, which does no
- * harm. *ret_ascii is cleared, never set. */
-static unsigned bit_of(const char *name, bool *ret_ascii)
+/* Alike for all that differ by the case of ASCII letters; for some others, too, which does no
+ * harm. */
+static unsigned bit_of(const char *name)
 {
 	uint32_t hash = 0;
+
+	for (size_t i = 0; i < BEGINNING && name[i] && name[i] != '/'; i++)
+		hash = (hash ^ ((unsigned char)name[i] | 0x20)) * 0x9e3779b1;
+	return (hash >> 16) % DIR_NAMES_BITS;
+}
+
+static bool is_ascii(const char *name)
+{
 	unsigned char seen = 0;
 
-	for (; *name && *name != '/'; name++) {
+	for (; *name; name++)
 		seen |= (unsigned char)*name;
-		hash = (hash ^ ((unsigned char)*name | 0x20)) * 0x9e3779b1;
-	}
-	*ret_ascii &= seen < 0x80;
-	return (hash >> 16) % DIR_NAMES_BITS;
+	return seen < 0x80;
 }
 
 void dir_names_read(int fd, struct dir_names *ret)
@@ -65,8 +73,9 @@ void dir_names_read(int fd, struct dir_names *ret)
 	memset(ret->bits, 0, sizeof(ret->bits));
 	for (int at = 0; at < n;) {
 		const struct sys_dirent *entry = (const void *)(buf + at);
-		unsigned bit = bit_of(entry->name, &ascii);
+		unsigned bit = bit_of(entry->name);
 
+		ascii &= is_ascii(entry->name);
 		ret->bits[bit / 64] |= 1ull << bit % 64;
 		at += entry->len;
 	}
@@ -76,8 +85,10 @@ void dir_names_read(int fd, struct dir_names *ret)
 
 bool dir_names_may_have(const struct dir_names *names, const char *name)
 {
-	bool ascii = true;
-	unsigned bit = bit_of(name, &ascii);
+	unsigned bit;
 
-	return !names->is_known || !ascii || (names->bits[bit / 64] >> bit % 64 & 1);
+	if (!names->is_known)
+		return true;
+	bit = bit_of(name);
+	return (names->bits[bit / 64] >> bit % 64 & 1) || !is_ascii(name);
 }

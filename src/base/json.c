@@ -182,6 +182,10 @@ void json_add_known(struct json *j, const char *key, uint64_t value)
 
 void json_add_int(struct json *j, const char *key, int64_t value)
 {
+	if (value >= 0) {
+		json_add_uint(j, key, (uint64_t)value);
+		return;
+	}
 	begin_value(j, key);
 	if (j->error == 0)
 		j->error = str_appendf(j->out, "%" PRId64, value);

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "plan/network.h"
+#include "plan/protected.h"
 
 /* clang-format off */
 static const char *const op_names[OP_KIND_COUNT_] = {
@@ -137,50 +138,53 @@ int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size)
 	return add(plan, (struct op){.kind = kind, .size = size}, NULL, NULL);
 }
 
-/* Names of one folder come one after the other. */
-static const char *guarded_dir(struct plan *plan, const char *dir)
+const char *plan_guarded_dir(struct plan *plan, const char *dir)
 {
 	struct strv *dirs = &plan->guarded_dirs;
 
-	if (dirs->len > 0 && str_eq(dirs->items[dirs->len - 1], dir))
-		return dirs->items[dirs->len - 1];
 	return strv_add(dirs, dir) < 0 ? NULL : dirs->items[dirs->len - 1];
 }
 
-/* Copy TEXT to *TO, which moves on. NULL stays NULL. */
-static const char *put_text(char **to, const char *text, size_t size)
+static int grow_guards(struct plan *plan)
 {
-	char *copy = size ? memcpy(*to, text, size) : NULL;
+	size_t cap = plan->guards_cap ? plan->guards_cap * 2 : 64;
+	struct guarded *guards = reallocarray(plan->guards, cap, sizeof(*guards));
 
-	*to += size;
-	return copy;
+	if (!guards)
+		return -ENOMEM;
+	plan->guards = guards;
+	plan->guards_cap = cap;
+	return 0;
 }
 
-int plan_add_guard(struct plan *plan, const char *dir, const char *name, const char *dst,
-		   const char *link, struct file_id id)
+/* Copy *TEXT to *TO, which moves on. NULL stays NULL. */
+static void move_text(const char **text, char **to, size_t size)
 {
-	struct guarded guard = {.dir = guarded_dir(plan, dir), .id = id};
-	size_t name_size = strlen(name) + 1, dst_size = dst ? strlen(dst) + 1 : 0,
-	       link_size = link ? strlen(link) + 1 : 0;
-	char *to;
+	if (size)
+		*text = memcpy(*to, *text, size);
+	*to += size;
+}
 
-	if (!guard.dir)
+int plan_add_guard(struct plan *plan, const char *dir, const struct protected_path *what,
+		   const char *dst)
+{
+	struct guarded guard = {
+		.dir = dir, .name = what->name, .dst = dst, .link = what->link, .id = what->id};
+
+	if (plan->guards_len == plan->guards_cap && grow_guards(plan) < 0)
 		return -ENOMEM;
-	if (plan->guards_len == plan->guards_cap) {
-		size_t cap = plan->guards_cap ? plan->guards_cap * 2 : 64;
-		struct guarded *guards = reallocarray(plan->guards, cap, sizeof(*guards));
+	if (what->text || dst) {
+		size_t name = what->text ? strlen(what->name) + 1 : 0;
+		size_t link = what->link ? strlen(what->link) + 1 : 0;
+		size_t inside = dst ? strlen(dst) + 1 : 0;
+		char *to = guard.text = malloc(name + link + inside);
 
-		if (!guards)
+		if (!to)
 			return -ENOMEM;
-		plan->guards = guards;
-		plan->guards_cap = cap;
+		move_text(&guard.name, &to, name);
+		move_text(&guard.link, &to, link);
+		move_text(&guard.dst, &to, inside);
 	}
-	to = guard.text = malloc(name_size + dst_size + link_size);
-	if (!to)
-		return -ENOMEM;
-	guard.name = put_text(&to, name, name_size);
-	guard.dst = put_text(&to, dst, dst_size);
-	guard.link = put_text(&to, link, link_size);
 	plan->guards[plan->guards_len++] = guard;
 	return 0;
 }

@@ -101,7 +101,7 @@ struct guarded {
 	const char *dst;   /* its read-only mount inside; NULL when there is none */
 	const char *link;  /* what a link says; NULL when it is none */
 	struct file_id id; /* all zero: absent */
-	char *text;        /* holds the last three texts */
+	char *text;        /* holds these texts, as far as they are not constant */
 };
 
 enum enforcement { ENFORCED, DEGRADED, UNENFORCED };

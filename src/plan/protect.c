@@ -17,7 +17,8 @@ enum { VIEWS_MAX = 4 };
 /* The folder of the items that are looked at. As long as none of the names in it is a place or
  * hidden by itself, all of them are shown where the folder is. */
 struct folder {
-	const char *dir; /* one of the protection's; NULL: none yet */
+	const char *dir;  /* one of the protection's; NULL: none yet */
+	const char *kept; /* the plan's copy of it */
 	bool is_plain;
 	bool is_inner; /* protected with a folder around it */
 	struct view {
@@ -93,9 +94,7 @@ static int protect_at(struct protect *p, const struct protected_path *item,
 		r = strv_add(p->pins, path);
 	if (r == 0 && bound)
 		r = strv_add(p->readonly, path);
-	return r < 0 ? r
-		     : plan_add_guard(p->plan, item->dir, item->name, bound ? path : NULL,
-				      item->link, item->id);
+	return r < 0 ? r : plan_add_guard(p->plan, p->folder.kept, item, bound ? path : NULL);
 }
 
 static int protect_singly(struct protect *p, const struct protected_path *item)
@@ -152,8 +151,11 @@ static int enter_folder(struct protect *p, const char *dir)
 
 	folder_release(folder);
 	*folder = (struct folder){.dir = dir,
+				  .kept = plan_guarded_dir(p->plan, dir),
 				  .is_plain = !str_eq(dir, "/"),
 				  .is_inner = is_inner(p->protection, dir)};
+	if (!folder->kept)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->places->len && folder->is_plain && !folder->is_inner; i++) {
 		const struct place *place = &p->places->items[i];
 		char *inside;
@@ -172,10 +174,11 @@ static int enter_folder(struct protect *p, const char *dir)
 
 static int protect_in(struct protect *p, const struct protected_path *item, struct view *view)
 {
+	const struct folder *folder = &p->folder;
 	_cleanup_(freep) char *path = NULL;
 
 	if (view->is_pinned && item->type != PROTECTED_PARENT && !is_bound(item))
-		return plan_add_guard(p->plan, item->dir, item->name, NULL, item->link, item->id);
+		return plan_add_guard(p->plan, folder->kept, item, NULL);
 	path = path_join(view->inside, item->name);
 	view->is_pinned = true;
 	return path ? protect_at(p, item, view->place, path) : -ENOMEM;

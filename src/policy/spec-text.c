@@ -12,6 +12,8 @@
 #define TEXT_NAME     "spec" /* where it comes from, in messages */
 #define WORKSPACE_KEY "workspace"
 
+enum { USUAL_SIZE = 500 };
+
 static const struct config no_config;
 
 /* Where nothing can be written `ephemeral` means nothing, nor does a list where nothing bounds the
@@ -50,9 +52,9 @@ static int print_dims(const struct spec *spec, struct str *out)
 int spec_print(const struct spec *spec, struct str *out, struct err *err)
 {
 	size_t before = out->len;
-	int r = 0;
+	int r = str_reserve(out, USUAL_SIZE);
 
-	if (spec->workspace) {
+	if (r == 0 && spec->workspace) {
 		r = str_append(out, WORKSPACE_KEY " = ");
 		if (r == 0)
 			r = toml_quote(out, spec->workspace, strlen(spec->workspace));
