@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/dir-names.h"
 
+#include <assert.h>
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -39,15 +40,19 @@ static bool lists_all(int fd)
 }
 
 /* Alike for all that differ by the case of ASCII letters; for some others, too, which does no
- * harm. */
-static unsigned bit_of(const char *name)
+ * harm. -1: it does not begin with ASCII. What comes later makes no difference. */
+static int bit_of(const char *name)
 {
 	uint32_t hash = 0;
+	unsigned char seen = 0;
 
-	for (size_t i = 0; i < BEGINNING && name[i] && name[i] != '/'; i++)
+	for (size_t i = 0; i < BEGINNING && name[i] && name[i] != '/'; i++) {
+		seen |= (unsigned char)name[i];
 		hash = (hash ^ ((unsigned char)name[i] | 0x20)) * 0x9e3779b1;
-	return (hash >> 16) % DIR_NAMES_BITS;
+	}
+	return seen < 0x80 ? (int)(hash >> 20) : -1;
 }
+static_assert(DIR_NAMES_BITS == 1 << (32 - 20), "a bit for each");
 
 static bool is_ascii(const char *name)
 {
@@ -61,7 +66,6 @@ static bool is_ascii(const char *name)
 void dir_names_read(int fd, struct dir_names *ret)
 {
 	_Alignas(struct sys_dirent) char buf[BUF_SIZE];
-	bool ascii = true;
 	int n;
 
 	ret->is_known = false;
@@ -73,22 +77,20 @@ void dir_names_read(int fd, struct dir_names *ret)
 	memset(ret->bits, 0, sizeof(ret->bits));
 	for (int at = 0; at < n;) {
 		const struct sys_dirent *entry = (const void *)(buf + at);
-		unsigned bit = bit_of(entry->name);
+		int bit = bit_of(entry->name);
 
-		ascii &= is_ascii(entry->name);
+		if (bit < 0 || !is_ascii(entry->name))
+			return;
 		ret->bits[bit / 64] |= 1ull << bit % 64;
 		at += entry->len;
 	}
 	/* Only an empty answer says that this was all. */
-	ret->is_known = ascii && (n == 0 || sys_getdents(fd, buf, sizeof(buf)) == 0);
+	ret->is_known = (n == 0 || sys_getdents(fd, buf, sizeof(buf)) == 0);
 }
 
 bool dir_names_may_have(const struct dir_names *names, const char *name)
 {
-	unsigned bit;
+	int bit = names->is_known ? bit_of(name) : -1;
 
-	if (!names->is_known)
-		return true;
-	bit = bit_of(name);
-	return (names->bits[bit / 64] >> bit % 64 & 1) || !is_ascii(name);
+	return bit < 0 || (names->bits[bit / 64] >> bit % 64 & 1);
 }

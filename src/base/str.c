@@ -39,7 +39,7 @@ int str_reserve(struct str *s, size_t extra)
 
 int str_append_bytes(struct str *s, const void *bytes, size_t len)
 {
-	int r = str_reserve(s, len);
+	int r = len < s->cap - s->len ? 0 : str_reserve(s, len);
 
 	if (r < 0)
 		return r;
@@ -57,19 +57,35 @@ int str_append(struct str *s, const char *text)
 
 int str_append_char(struct str *s, char c)
 {
-	return str_append_bytes(s, &c, 1);
+	if (s->cap - s->len < 2)
+		return str_append_bytes(s, &c, 1);
+	s->data[s->len++] = c;
+	s->data[s->len] = '\0';
+	return 0;
 }
 
-static bool has_only_texts(const char *fmt)
+static bool is_simple(const char *fmt)
 {
 	for (; *fmt; fmt++)
-		if (*fmt == '%' && *++fmt != 's')
+		if (*fmt == '%' && *++fmt != 's' && *fmt != 'u')
 			return false;
 	return true;
 }
 
-/* FMT knows nothing but "%s". On failure what is there already stays. */
-static int append_texts(struct str *s, const char *fmt, va_list ap)
+static int append_number(struct str *s, unsigned number)
+{
+	char digits[10];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return str_append_bytes(s, digits + at, sizeof(digits) - at);
+}
+
+/* FMT knows nothing but "%s" and "%u". On failure what is there already stays. */
+static int append_simple(struct str *s, const char *fmt, va_list ap)
 {
 	size_t before = s->len;
 	int r = 0;
@@ -81,7 +97,10 @@ static int append_texts(struct str *s, const char *fmt, va_list ap)
 			len++;
 		r = str_append_bytes(s, fmt, len);
 		fmt += len;
-		if (*fmt && r == 0) {
+		if (*fmt && r == 0 && fmt[1] == 'u') {
+			r = append_number(s, va_arg(ap, unsigned));
+			fmt += 2;
+		} else if (*fmt && r == 0) {
 			const char *text = va_arg(ap, const char *);
 
 			r = str_append(s, text ? text : "(null)");
@@ -93,7 +112,7 @@ static int append_texts(struct str *s, const char *fmt, va_list ap)
 	return r;
 }
 
-/* Most formats only put texts together: that takes no printf. */
+/* Most formats only put texts together. That takes no printf. */
 int str_vappendf(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
@@ -101,8 +120,8 @@ int str_vappendf(struct str *s, const char *fmt, va_list ap)
 
 	if (r < 0)
 		return r;
-	if (has_only_texts(fmt))
-		return append_texts(s, fmt, ap);
+	if (is_simple(fmt))
+		return append_simple(s, fmt, ap);
 	va_copy(again, ap);
 	n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, again);
 	va_end(again);

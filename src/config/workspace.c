@@ -346,14 +346,16 @@ static int current_dir(char **ret, struct err *err)
 
 char *name_by_path(const char *base, const char *path, int digits)
 {
-	char name[STATE_NAME_MAX + 1], hex[SHA256_HEX];
+	char name[STATE_NAME_MAX + 1] = {0}, hex[SHA256_HEX];
+	const char *base_name = path_basename(path);
 
-	snprintf(name, sizeof(name), "%s", path_basename(path));
+	memcpy(name, base_name, strnlen(base_name, STATE_NAME_MAX));
 	for (char *p = name; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
 			*p = '_';
 	sha256_hex(path, strlen(path), hex);
-	return str_printf("%s/%s-%.*s", base, name, digits, hex);
+	hex[digits] = '\0';
+	return str_printf("%s/%s-%s", base, name, hex);
 }
 
 char *state_name(const char *base, const char *path)

@@ -141,15 +141,15 @@ static int read_config(struct git *git, const char *dir, const char *path, struc
 	return r == -ENOMEM ? err_oom(err) : r;
 }
 
+/* A configuration is protected as it is read. */
 static int protect_names(struct git *git, const char *dir, struct err *err)
 {
 	int r = 0;
 
 	for (const char *const *name = protected_git_names; *name && r == 0; name++)
-		r = protect(git, dir, *name, err);
-	if (r == 0)
-		r = read_config(git, dir, "config", err);
-	return r < 0 ? r : read_config(git, dir, "config.worktree", err);
+		r = str_starts(*name, "config") ? read_config(git, dir, *name, err)
+						: protect(git, dir, *name, err);
+	return r;
 }
 
 static bool has(const char *dir, const char *name)

@@ -77,10 +77,10 @@ static bool is_inner(const struct protection *protection, const char *dir)
 /* Is PATH a name in DIR, which is not the root? */
 static bool is_name_in(const char *dir, const char *path)
 {
-	size_t len = strlen(dir);
-
-	return path && strncmp(path, dir, len) == 0 && path[len] == '/' &&
-	       !strchr(path + len + 1, '/');
+	if (!path || !path_covers(dir, path))
+		return false;
+	path += strlen(dir);
+	return *path && !strchr(path + 1, '/');
 }
 
 /* ITEM, which PLACE shows as PATH. */

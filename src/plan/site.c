@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sha-blocks.h"
 #include "config/caches.h"
 #include "config/workspace.h"
 #include "plan/host.h"
@@ -340,11 +341,13 @@ static int add_toolchains(struct site *site, struct err *err)
 /* In /tmp, because whoever the command is can get there. */
 static int name_scratch(struct site *site, uid_t uid, struct err *err)
 {
-	unsigned long long chance;
+	uint8_t chance[8];
+	char hex[2 * sizeof(chance) + 1];
 
-	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+	if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
 		return err_sys(err, -errno, "getrandom");
-	site->scratch = str_printf("/tmp/pale-%u-%016llx", uid, chance);
+	sha_blocks_hex(chance, sizeof(chance), hex);
+	site->scratch = str_printf("/tmp/pale-%u-%s", uid, hex);
 	return site->scratch ? 0 : err_oom(err);
 }
 
