@@ -54,24 +54,46 @@ static bool is_in_list(const char *list, const char *end, const char *word)
 	}
 }
 
-/* The path of CONTROLLER's line (v2: ""), or NULL. A path with ".." lies outside
- * of what this cgroup namespace shows. The caller frees it. */
-static char *find_line(const char *text, const char *controller)
+/* "NUMBER:CONTROLLER,…:PATH"; v2 has a line without a controller. */
+struct line {
+	const char *list, *list_end, *path, *end;
+};
+
+/* Take the next one off TEXT. */
+static bool next_line(const char **text, struct line *ret)
 {
-	while (*text) {
-		const char *end = strchrnul(text, '\n');
-		const char *list = memchr(text, ':', (size_t)(end - text));
+	while (**text) {
+		const char *end = strchrnul(*text, '\n');
+		const char *list = memchr(*text, ':', (size_t)(end - *text));
 		const char *path = list ? memchr(list + 1, ':', (size_t)(end - list - 1)) : NULL;
 
-		if (path && is_in_list(list + 1, path, controller)) {
-			char *found = strndup(path + 1, (size_t)(end - path - 1));
-
-			if (found && strstr(found, "/.."))
-				found = (free(found), NULL);
-			return found;
+		*text = end + (*end == '\n');
+		if (path) {
+			*ret = (struct line){list + 1, path, path + 1, end};
+			return true;
 		}
-		text = end + (*end == '\n');
 	}
+	return false;
+}
+
+/* NULL: there is no memory, or a ".." in it. Such a path lies outside of what this cgroup
+ * namespace shows. */
+static char *path_of(const struct line *line)
+{
+	char *path = strndup(line->path, (size_t)(line->end - line->path));
+
+	if (path && strstr(path, "/.."))
+		path = (free(path), NULL);
+	return path;
+}
+
+static char *find_v2_path(const char *text)
+{
+	struct line line;
+
+	while (next_line(&text, &line))
+		if (line.list == line.list_end)
+			return path_of(&line);
 	return NULL;
 }
 
@@ -141,18 +163,26 @@ static int find_v1(const char *mount, const char *text, struct cgroup_site *ret)
 {
 	static const char *const controllers[CG_DIRS] = {
 		[CG_MEMORY] = "memory", [CG_PIDS] = "pids", [CG_CPU] = "cpuacct"};
+	bool found[CG_DIRS] = {false};
+	struct line line;
 
-	for (size_t i = 0; i < CG_DIRS; i++) {
-		_cleanup_(freep) char *own = find_line(text, controllers[i]);
-		_cleanup_(freep) char *dir = own ? str_printf("%s/%s%s", mount, controllers[i],
-							      str_eq(own, "/") ? "" : own)
-						 : NULL;
+	while (next_line(&text, &line))
+		for (size_t i = 0; i < CG_DIRS; i++) {
+			_cleanup_(freep) char *own = NULL, *dir = NULL;
 
-		if (own && !dir)
-			return -ENOMEM;
-		if (dir && access(dir, W_OK) == 0)
-			ret->dirs[i] = take_ptr(dir);
-	}
+			if (found[i] || !is_in_list(line.list, line.list_end, controllers[i]))
+				continue;
+			found[i] = true;
+			own = path_of(&line);
+			if (!own)
+				continue;
+			dir = str_printf("%s/%s%s", mount, controllers[i],
+					 str_eq(own, "/") ? "" : own);
+			if (!dir)
+				return -ENOMEM;
+			if (access(dir, W_OK) == 0)
+				ret->dirs[i] = take_ptr(dir);
+		}
 	if (ret->dirs[CG_MEMORY] && ret->dirs[CG_PIDS])
 		ret->rung = RUNG_CGROUP1;
 	else
@@ -163,7 +193,7 @@ static int find_v1(const char *mount, const char *text, struct cgroup_site *ret)
 int cgroup_site_find(const char *mount, bool v2, const char *text, uid_t uid, bool in_scope,
 		     struct cgroup_site *ret, struct err *err)
 {
-	_cleanup_(freep) char *own = v2 ? find_line(text, "") : NULL;
+	_cleanup_(freep) char *own = v2 ? find_v2_path(text) : NULL;
 	struct cgroup_site site = {0};
 	int r = 0;
 
