@@ -31,9 +31,10 @@ static int print_dims(const struct spec *spec, struct str *out)
 	int r = 0;
 
 	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
+		const uint64_t *limit = spec_limit_const(spec, dim);
 		size_t before = out->len, value;
 
-		if (is_idle(spec, dim))
+		if (is_idle(spec, dim) || (limit && *limit == SPEC_UNLIMITED))
 			continue;
 		r = str_append(out, dim_name(dim));
 		if (r == 0)
