@@ -80,11 +80,9 @@ static bool next_line(const char **text, struct line *ret)
  * namespace shows. */
 static char *path_of(const struct line *line)
 {
-	char *path = strndup(line->path, (size_t)(line->end - line->path));
+	_cleanup_(freep) char *path = strndup(line->path, (size_t)(line->end - line->path));
 
-	if (path && strstr(path, "/.."))
-		path = (free(path), NULL);
-	return path;
+	return path && !strstr(path, "/..") ? take_ptr(path) : NULL;
 }
 
 static char *find_v2_path(const char *text)
