@@ -38,10 +38,13 @@ static int source_open(struct source *s, struct err *err)
 	_cleanup_(freep) char *dir = NULL;
 	const char *slash = strrchr(s->path, '/');
 	struct stat st;
+	int r = lstat(s->path, &st) < 0 ? -errno : 0;
 
-	if (lstat(s->path, &st) < 0 && errno == ENOENT)
+	if (r == -ENOENT)
 		return 0;
 	origin_text(&(struct origin){.file = s->path}, s->shown, sizeof(s->shown));
+	if (r < 0 && r != -ENAMETOOLONG)
+		return err_sys(err, r, "open %s", s->shown);
 	s->name = slash ? slash + 1 : s->path;
 	dir = slash ? strndup(s->path, slash == s->path ? 1 : (size_t)(slash - s->path))
 		    : strdup(".");

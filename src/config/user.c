@@ -175,65 +175,58 @@ int user_probe(struct user *ret, struct err *err)
 	return 0;
 }
 
-static void forget_real(struct user *user)
+static void forget_places(struct user *user)
 {
-	free(user->real.home);
-	free(user->real.pw_home);
-	free(user->real.config_dir);
-	free(user->real.state_dir);
-	user->real = (struct user_real){0};
+	while (user->places_len > 0)
+		free(user->places[--user->places_len].real);
 }
 
-/* Where no link leads to DIR, none leads to PATH, which is around it. */
-static bool is_plain_above(const char *dir, const char *real, const char *path)
+/* Does PATH hold one that no link leads to? Then none leads to PATH either. */
+static bool is_plain(const struct user *user, const char *path)
 {
-	return real && str_eq(dir, real) && path_covers(path, dir);
-}
-
-/* NULL: that cannot be told. */
-static char *real_of(const struct user *user, const struct user_real *real, const char *path)
-{
-	char *found = NULL;
-
-	if (!path)
-		return NULL;
-	if (is_plain_above(user->config_dir, real->config_dir, path) ||
-	    is_plain_above(user->state_dir, real->state_dir, path))
-		return strdup(path);
-	return path_resolve(path, &found) < 0 ? NULL : found;
+	for (unsigned i = 0; i < user->places_len; i++)
+		if (str_eq(user->places[i].real, user->places[i].path) &&
+		    path_covers(path, user->places[i].path))
+			return true;
+	return false;
 }
 
 void user_resolve(struct user *user)
 {
-	struct user_real real = {0};
+	const char *const paths[] = {user->config_dir, user->state_dir, user->home, user->pw_home};
 
-	real.config_dir = real_of(user, &real, user->config_dir);
-	real.state_dir = real_of(user, &real, user->state_dir);
-	real.home = real_of(user, &real, user->home);
-	if (!str_eq(user->home, user->pw_home))
-		real.pw_home = real_of(user, &real, user->pw_home);
-	forget_real(user);
-	user->real = real;
+	forget_places(user);
+	for (size_t i = 0; i < array_len(paths); i++) {
+		struct user_place place = {.path = paths[i]};
+
+		if (!paths[i])
+			continue;
+		if (!is_plain(user, paths[i]))
+			place.error = path_resolve(paths[i], &place.real);
+		else if (!(place.real = strdup(paths[i])))
+			place.error = -ENOMEM;
+		user->places[user->places_len++] = place;
+	}
 }
 
 int user_path_resolve(const struct user *user, const char *path, char **ret)
 {
-	const char *const known[][2] = {{user->home, user->real.home},
-					{user->pw_home, user->real.pw_home},
-					{user->config_dir, user->real.config_dir},
-					{user->state_dir, user->real.state_dir}};
+	for (unsigned i = 0; i < user->places_len; i++) {
+		const struct user_place *place = &user->places[i];
 
-	for (size_t i = 0; i < array_len(known); i++)
-		if (known[i][1] && str_eq(known[i][0], path)) {
-			*ret = strdup(known[i][1]);
-			return *ret ? 0 : -ENOMEM;
-		}
+		if (!str_eq(place->path, path))
+			continue;
+		if (place->error < 0)
+			return place->error;
+		*ret = strdup(place->real);
+		return *ret ? 0 : -ENOMEM;
+	}
 	return path_resolve(path, ret);
 }
 
 void user_release(struct user *user)
 {
-	forget_real(user);
+	forget_places(user);
 	free(user->name);
 	free(user->home);
 	free(user->pw_home);

@@ -15,10 +15,13 @@ struct user {
 	char *state_dir;   /* $XDG_STATE_HOME/pale, or .local/state/pale there; NULL when unknown */
 	char *runtime_dir; /* $XDG_RUNTIME_DIR/pale or /run/user/UID/pale, where that folder is
 			    * the user's alone; else run in state_dir; NULL when unknown */
-	char *login_runtime_dir; /* /run/user/UID/pale, where that is another one */
-	struct user_real {       /* without links, see user_resolve(); NULL: not known */
-		char *home, *pw_home, *config_dir, *state_dir;
-	} real;
+	char *login_runtime_dir;  /* /run/user/UID/pale, where that is another one */
+	struct user_place {       /* what user_resolve() found out */
+		const char *path; /* one of the above */
+		char *real;       /* without links */
+		int error;        /* instead of that */
+	} places[4];
+	unsigned places_len;
 };
 
 int user_probe(struct user *ret, struct err *err);
