@@ -116,22 +116,22 @@ static int read_text(const char *path, size_t max, struct str *ret, struct err *
 	return r;
 }
 
-static int read_config(struct git *git, const char *dir, const char *path, struct err *err)
+/* What WALK led to, if that is a file. */
+static int read_walked(struct git *git, const struct walk *walk, struct err *err)
 {
-	_cleanup_(walk_release) struct walk walk = {.protection = git->protection};
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(freep) char *folder = NULL;
 	struct reading reading = {.git = git, .err = err};
 	const char *slash;
-	int r = walk_path(&walk, dir, path, err);
+	int r;
 
-	if (r < 0 || !walk.real || !S_ISREG(walk.mode) || git->depth > INCLUDE_DEPTH)
-		return r;
-	r = read_text(walk.real, CONFIG_MAX, &text, err);
+	if (!walk->real || !S_ISREG(walk->mode) || git->depth > INCLUDE_DEPTH)
+		return 0;
+	r = read_text(walk->real, CONFIG_MAX, &text, err);
 	if (r < 0)
 		return r;
-	slash = strrchr(walk.real, '/');
-	folder = slash == walk.real ? strdup("/") : strndup(walk.real, (size_t)(slash - walk.real));
+	slash = strrchr(walk->real, '/');
+	folder = strndup(walk->real, slash == walk->real ? 1 : (size_t)(slash - walk->real));
 	if (!folder)
 		return err_oom(err);
 	reading.dir = folder;
@@ -141,15 +141,32 @@ static int read_config(struct git *git, const char *dir, const char *path, struc
 	return r == -ENOMEM ? err_oom(err) : r;
 }
 
-/* A configuration is protected as it is read. */
+static int read_config(struct git *git, const char *dir, const char *path, struct err *err)
+{
+	_cleanup_(walk_release) struct walk walk = {.protection = git->protection};
+	int r = walk_path(&walk, dir, path, err);
+
+	return r < 0 ? r : read_walked(git, &walk, err);
+}
+
+/* The names before what is read in them. */
 static int protect_names(struct git *git, const char *dir, struct err *err)
 {
+	_cleanup_(walk_release) struct walk config = {.protection = git->protection};
+	_cleanup_(walk_release) struct walk worktree = {.protection = git->protection};
 	int r = 0;
 
-	for (const char *const *name = protected_git_names; *name && r == 0; name++)
-		r = str_starts(*name, "config") ? read_config(git, dir, *name, err)
-						: protect(git, dir, *name, err);
-	return r;
+	for (const char *const *name = protected_git_names; *name && r == 0; name++) {
+		if (str_eq(*name, "config"))
+			r = walk_path(&config, dir, *name, err);
+		else if (str_eq(*name, "config.worktree"))
+			r = walk_path(&worktree, dir, *name, err);
+		else
+			r = protect(git, dir, *name, err);
+	}
+	if (r == 0)
+		r = read_walked(git, &config, err);
+	return r < 0 ? r : read_walked(git, &worktree, err);
 }
 
 static bool has(const char *dir, const char *name)
