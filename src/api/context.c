@@ -21,6 +21,8 @@ int context_load(const char *asked, struct context *ret, struct err *err)
 	int r = user_probe(&context.user, err);
 
 	if (r == 0)
+		user_resolve(&context.user);
+	if (r == 0)
 		r = workspace_find(asked, &context.user, &context.workspace, err);
 	if (r == 0)
 		r = name_files(&context, err);

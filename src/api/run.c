@@ -31,13 +31,18 @@
 /* Sorts by time: milliseconds, then chance. */
 int run_make_id(char ret[RUN_ID_SIZE], struct err *err)
 {
-	unsigned char random[5];
+	enum { TIME_DIGITS = 11, DIGITS = 10 };
+	static const char digits[] = "0123456789abcdef";
+	uint64_t ms = (uint64_t)clock_wall_ms(), chance;
 
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
 		return err_sys(err, -errno, "getrandom");
-	snprintf(ret, RUN_ID_SIZE, "%011llx-%02x%02x%02x%02x%02x",
-		 (unsigned long long)clock_wall_ms(), random[0], random[1], random[2], random[3],
-		 random[4]);
+	for (size_t i = TIME_DIGITS; i > 0; i--, ms >>= 4)
+		ret[i - 1] = digits[ms & 15];
+	ret[TIME_DIGITS] = '-';
+	for (size_t i = 1; i <= DIGITS; i++, chance >>= 4)
+		ret[TIME_DIGITS + i] = digits[chance & 15];
+	ret[TIME_DIGITS + DIGITS + 1] = '\0';
 	return 0;
 }
 
@@ -315,6 +320,7 @@ static int plan_again(struct run *run, bool without, struct err *err)
 	_cleanup_(plan_freep) struct plan *before = take_ptr(run->plan);
 
 	*err = (struct err){0};
+	user_resolve(&run->context.user); /* something may have been made */
 	return make_plan(run, before->argv.items, without, err);
 }
 

@@ -17,7 +17,8 @@
 #include "base/fd.h"
 #include "base/str.h"
 
-#define BATCH_SIZE 32768u /* more than that the kernel does not put into one */
+/* The kernel puts a page into one, or as much as was asked for at most. */
+#define BATCH_SIZE 8192u
 #define TEXT_MAX   (64u << 20)
 
 enum { STATE_CLOSE = 7, STATE_LISTEN = 10 }; /* as for TCP */

@@ -76,16 +76,22 @@ int fd_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
+/* Most files are small: memory is touched only as far as it is used. */
+enum { READ_MIN = 4000, READ_MAX = 64 * 1024 };
+
 int fd_read_all(int fd, size_t max, struct str *ret_text)
 {
 	_cleanup_(str_release) struct str text = {0};
-	char buf[16384];
-	int r;
 
-	r = str_append(&text, "");
-	while (r == 0) {
-		ssize_t n = read(fd, buf, sizeof(buf));
+	for (;;) {
+		size_t more = text.len > READ_MAX ? READ_MAX : text.len;
+		ssize_t n;
 
+		if (more < READ_MIN)
+			more = READ_MIN;
+		if (str_reserve(&text, more) < 0)
+			return -ENOMEM;
+		n = read(fd, text.data + text.len, more);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -94,10 +100,9 @@ int fd_read_all(int fd, size_t max, struct str *ret_text)
 			break;
 		if ((size_t)n > max - text.len)
 			return -EFBIG;
-		r = str_append_bytes(&text, buf, (size_t)n);
+		text.len += (size_t)n;
+		text.data[text.len] = '\0';
 	}
-	if (r < 0)
-		return r;
 	str_release(ret_text);
 	*ret_text = text;
 	text = (struct str){0};

@@ -18,6 +18,12 @@ static void put(struct json *j, const char *text)
 	put_bytes(j, text, strlen(text));
 }
 
+static void put_char(struct json *j, char c)
+{
+	if (j->error == 0)
+		j->error = str_append_char(j->out, c);
+}
+
 static void put_escape(struct json *j, uint32_t c)
 {
 	static const char *const names[0x20] = {
@@ -51,7 +57,7 @@ static void put_quoted_bytes(struct json *j, const char *text, size_t len)
 {
 	size_t plain = 0, i = 0;
 
-	put(j, "\"");
+	put_char(j, '"');
 	while (i < len) {
 		uint32_t c = 0;
 		size_t n;
@@ -74,7 +80,7 @@ static void put_quoted_bytes(struct json *j, const char *text, size_t len)
 		plain = i;
 	}
 	put_bytes(j, text + plain, i - plain);
-	put(j, "\"");
+	put_char(j, '"');
 }
 
 static void put_quoted(struct json *j, const char *text)
@@ -94,7 +100,7 @@ static void put_break(struct json *j)
 static void begin_value(struct json *j, const char *key)
 {
 	if (j->need_comma)
-		put(j, ",");
+		put_char(j, ',');
 	if (j->depth > 0)
 		put_break(j);
 	if (key) {
@@ -182,6 +188,10 @@ void json_add_known(struct json *j, const char *key, uint64_t value)
 
 void json_add_int(struct json *j, const char *key, int64_t value)
 {
+	if (value >= 0) {
+		json_add_uint(j, key, (uint64_t)value);
+		return;
+	}
 	begin_value(j, key);
 	if (j->error == 0)
 		j->error = str_appendf(j->out, "%" PRId64, value);

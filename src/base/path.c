@@ -17,6 +17,7 @@
 #include "base/sys.h"
 
 #define EAGAIN_TRIES 128
+#define FEW          16
 
 /* The kernel says EAGAIN when a rename raced with a ".." it had to check. */
 static int open_how(int dirfd, const char *path, int flags, mode_t mode, uint64_t resolve)
@@ -366,8 +367,15 @@ int path_compare_part(const char *path, size_t len, const char *other)
 	return order ? order : -!!other[len];
 }
 
+/* A few are compared sooner than searched. */
 bool paths_cover(const struct strv *folded, const char *path)
 {
+	if (folded->len <= FEW) {
+		for (size_t i = 0; i < folded->len; i++)
+			if (path_covers(folded->items[i], path))
+				return true;
+		return false;
+	}
 	for (size_t len = strlen(path); len > 0; len = path_folder_len(path, len)) {
 		size_t low = 0, high = folded->len;
 

@@ -15,8 +15,7 @@ void str_release(struct str *s)
 	*s = (struct str){0};
 }
 
-/* Room for EXTRA more bytes and the NUL. */
-static int reserve(struct str *s, size_t extra)
+int str_reserve(struct str *s, size_t extra)
 {
 	size_t need, cap;
 	char *data;
@@ -40,7 +39,7 @@ static int reserve(struct str *s, size_t extra)
 
 int str_append_bytes(struct str *s, const void *bytes, size_t len)
 {
-	int r = reserve(s, len);
+	int r = len < s->cap - s->len ? 0 : str_reserve(s, len);
 
 	if (r < 0)
 		return r;
@@ -58,16 +57,71 @@ int str_append(struct str *s, const char *text)
 
 int str_append_char(struct str *s, char c)
 {
-	return str_append_bytes(s, &c, 1);
+	if (s->cap - s->len < 2)
+		return str_append_bytes(s, &c, 1);
+	s->data[s->len++] = c;
+	s->data[s->len] = '\0';
+	return 0;
 }
 
+static bool is_simple(const char *fmt)
+{
+	for (; *fmt; fmt++)
+		if (*fmt == '%' && *++fmt != 's' && *fmt != 'u')
+			return false;
+	return true;
+}
+
+static int append_number(struct str *s, unsigned number)
+{
+	char digits[10];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return str_append_bytes(s, digits + at, sizeof(digits) - at);
+}
+
+/* FMT knows nothing but "%s" and "%u". On failure what is there already stays. */
+static int append_simple(struct str *s, const char *fmt, va_list ap)
+{
+	size_t before = s->len;
+	int r = 0;
+
+	while (*fmt && r == 0) {
+		size_t len = 0;
+
+		while (fmt[len] && fmt[len] != '%')
+			len++;
+		r = str_append_bytes(s, fmt, len);
+		fmt += len;
+		if (*fmt && r == 0 && fmt[1] == 'u') {
+			r = append_number(s, va_arg(ap, unsigned));
+			fmt += 2;
+		} else if (*fmt && r == 0) {
+			const char *text = va_arg(ap, const char *);
+
+			r = str_append(s, text ? text : "(null)");
+			fmt += 2;
+		}
+	}
+	if (r < 0)
+		str_truncate(s, before);
+	return r;
+}
+
+/* Most formats only put texts together. That takes no printf. */
 int str_vappendf(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
-	int n, r = reserve(s, 48); /* enough, as a rule, for what is formatted only once then */
+	int n, r = str_reserve(s, 48); /* enough, as a rule, for what is formatted only once then */
 
 	if (r < 0)
 		return r;
+	if (is_simple(fmt))
+		return append_simple(s, fmt, ap);
 	va_copy(again, ap);
 	n = vsnprintf(s->data + s->len, s->cap - s->len, fmt, again);
 	va_end(again);
@@ -78,7 +132,7 @@ int str_vappendf(struct str *s, const char *fmt, va_list ap)
 	s->data[s->len] = '\0';
 	if (n < 0)
 		return -EINVAL;
-	r = reserve(s, (size_t)n);
+	r = str_reserve(s, (size_t)n);
 	if (r < 0)
 		return r;
 	vsnprintf(s->data + s->len, (size_t)n + 1, fmt, ap);

@@ -23,6 +23,7 @@ int str_append_bytes(struct str *s, const void *bytes, size_t len);
 int str_append_char(struct str *s, char c);
 int str_appendf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int str_vappendf(struct str *s, const char *fmt, va_list ap);
+int str_reserve(struct str *s, size_t extra); /* room for so many bytes, and the NUL */
 void str_truncate(struct str *s, size_t len);
 const char *str_text(const struct str *s); /* "" when empty, never NULL */
 

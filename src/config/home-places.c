@@ -55,11 +55,13 @@ static const char *const run_later[] = {
 static const char *const not_projects[] = {".config", ".local", ".cargo"};
 /* clang-format on */
 
-static bool is_below_any_folder(const char *path, const char *entry)
+/* Is one of those that begin with a dot in PATH, whatever folder it is in? */
+static bool is_below_any_folder(const char *path, const char *const *list, size_t len)
 {
 	for (const char *slash = path; slash; slash = strchr(slash + 1, '/'))
-		if (path_covers(entry, slash + 1))
-			return true;
+		for (size_t i = 0; slash[1] == '.' && i < len; i++)
+			if (list[i][0] == '.' && path_covers(list[i], slash + 1))
+				return true;
 	return false;
 }
 
@@ -83,12 +85,11 @@ static bool is_listed(const char *path, const struct user *user, const char *con
 {
 	const char *name = name_in(user->home, path), *pw_name = name_in(user->pw_home, path);
 
-	for (size_t i = 0; i < len; i++) {
-		if (anywhere && list[i][0] == '.' && is_below_any_folder(path, list[i]))
-			return true;
+	if (anywhere && is_below_any_folder(path, list, len))
+		return true;
+	for (size_t i = 0; (name || pw_name) && i < len; i++)
 		if (touches(name, list[i]) || touches(pw_name, list[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -139,8 +140,8 @@ const char *not_a_project(const char *path, const struct user *user)
 	/* PATH has no link in it, and so has a home that it begins with. */
 	if (why || (is_below(path, user->home) && is_below(path, user->pw_home)))
 		return why;
-	if ((user->home && path_resolve(user->home, &home) < 0) ||
-	    (user->pw_home && path_resolve(user->pw_home, &pw_home) < 0))
+	if ((user->home && user_path_resolve(user, user->home, &home) < 0) ||
+	    (user->pw_home && user_path_resolve(user, user->pw_home, &pw_home) < 0))
 		return "whether it is a place of your home cannot be looked up";
 	real = (struct user){.home = home, .pw_home = pw_home};
 	return reason(path, &real);

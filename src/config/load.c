@@ -32,13 +32,19 @@ static void source_close(struct source *s)
 	s->dirfd = fd_close(s->dirfd);
 }
 
-/* 1: open; 0: the folder does not exist. */
+/* 1: open; 0: the file or its folder does not exist. */
 static int source_open(struct source *s, struct err *err)
 {
 	_cleanup_(freep) char *dir = NULL;
 	const char *slash = strrchr(s->path, '/');
+	struct stat st;
+	int r = lstat(s->path, &st) < 0 ? -errno : 0;
 
+	if (r == -ENOENT)
+		return 0;
 	origin_text(&(struct origin){.file = s->path}, s->shown, sizeof(s->shown));
+	if (r < 0 && r != -ENAMETOOLONG)
+		return err_sys(err, r, "open %s", s->shown);
 	s->name = slash ? slash + 1 : s->path;
 	dir = slash ? strndup(s->path, slash == s->path ? 1 : (size_t)(slash - s->path))
 		    : strdup(".");

@@ -17,6 +17,17 @@ static bool is_utf8(const char *bytes, size_t len)
 	return true;
 }
 
+/* How much of it stands for itself. */
+static size_t plain_len(const char *bytes, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && (unsigned char)bytes[n] >= 0x20 && bytes[n] != 0x7f && bytes[n] != '"' &&
+	       bytes[n] != '\\')
+		n++;
+	return n;
+}
+
 static int append_escaped(struct str *out, char c)
 {
 	static const char escaped[] = "\b\t\n\f\r\"\\";
@@ -38,8 +49,14 @@ int toml_quote(struct str *out, const char *bytes, size_t len)
 	if (!is_utf8(bytes, len))
 		return -EILSEQ;
 	r = str_append_char(out, '"');
-	for (size_t i = 0; r == 0 && i < len; i++)
-		r = append_escaped(out, bytes[i]);
+	for (size_t i = 0; r == 0 && i < len; i++) {
+		size_t plain = plain_len(bytes + i, len - i);
+
+		r = str_append_bytes(out, bytes + i, plain);
+		i += plain;
+		if (r == 0 && i < len)
+			r = append_escaped(out, bytes[i]);
+	}
 	if (r == 0)
 		r = str_append_char(out, '"');
 	if (r < 0)

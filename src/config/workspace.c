@@ -27,166 +27,6 @@ static const char *const system_dirs[] = {
 	"/run", "/boot", "/bin", "/sbin",    "/lib",  "/home",
 };
 
-static void fclosep(FILE **f)
-{
-	if (*f)
-		fclose(*f);
-}
-
-/* VALUE when it is an absolute path other than "/", normalized; else *ret is
- * left as it is. */
-static int take_absolute(const char *value, char **ret)
-{
-	_cleanup_(freep) char *path = NULL;
-	int r;
-
-	if (!value || value[0] != '/')
-		return 0;
-	r = path_normalize("/", value, &path);
-	if (r < 0)
-		return r;
-	if (strcmp(path, "/") != 0) {
-		free(*ret);
-		*ret = take_ptr(path);
-	}
-	return 0;
-}
-
-/* NAME:PASSWORD:UID:GID:TEXT:HOME:SHELL, cut at the colons. False: it is none. */
-static bool passwd_split(char *line, char *fields[7])
-{
-	line[strcspn(line, "\n")] = '\0';
-	for (size_t i = 0; i < 7; i++) {
-		fields[i] = line;
-		line += strcspn(line, ":");
-		if (i < 6 && !*line)
-			return false;
-		if (*line)
-			*line++ = '\0';
-	}
-	return fields[0][0] && fields[2][0] >= '0' && fields[2][0] <= '9';
-}
-
-/* The passwd file is read by ourselves: a static program has no NSS, and what
- * the C library offers for one file shares a buffer between threads. */
-static int passwd_probe(uid_t uid, char **name, char **home)
-{
-	_cleanup_(fclosep) FILE *f = fopen("/etc/passwd", "re");
-	_cleanup_(freep) char *line = NULL;
-	size_t size = 0;
-
-	if (!f)
-		return 0;
-	while (getline(&line, &size, f) >= 0) {
-		char *fields[7], *end;
-
-		if (!passwd_split(line, fields) || strtoul(fields[2], &end, 10) != uid || *end)
-			continue;
-		*name = strdup(fields[0]);
-		return *name ? take_absolute(fields[5], home) : -ENOMEM;
-	}
-	return 0;
-}
-
-/* $VARIABLE/pale when the variable is an absolute path, else HOME/REST. */
-static int xdg_dir(const char *variable, const char *home, const char *rest, char **ret)
-{
-	_cleanup_(freep) char *base = NULL;
-	int r;
-
-	r = take_absolute(getenv(variable), &base);
-	if (r < 0)
-		return r;
-	if (base)
-		*ret = path_join(base, "pale");
-	else if (home)
-		*ret = path_join(home, rest);
-	else
-		return 0;
-	return *ret ? 0 : -ENOMEM;
-}
-
-/* A folder that nobody else can so much as look into. */
-static bool is_private(const char *path, uid_t uid)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == uid &&
-	       (st.st_mode & 07777) == 0700;
-}
-
-char *runtime_dir_guess(void)
-{
-	_cleanup_(freep) char *dir = NULL;
-	uid_t uid = geteuid();
-	char usual[40];
-
-	if (take_absolute(getenv("XDG_RUNTIME_DIR"), &dir) < 0)
-		return NULL;
-	if (dir && is_private(dir, uid))
-		return path_join(dir, "pale");
-	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)uid);
-	return is_private(usual, uid) ? path_join(usual, "pale") : NULL;
-}
-
-/* Who has another XDG_RUNTIME_DIR, or none, keeps sessions there. */
-static int login_runtime(struct user *user)
-{
-	char usual[40];
-
-	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)user->uid);
-	if ((user->runtime_dir && path_covers(usual, user->runtime_dir)) ||
-	    !is_private(usual, user->uid))
-		return 0;
-	user->login_runtime_dir = path_join(usual, "pale");
-	return user->login_runtime_dir ? 0 : -ENOMEM;
-}
-
-int user_probe(struct user *ret, struct err *err)
-{
-	struct user user = {.uid = geteuid(), .gid = getegid()};
-	const char *home;
-	int r;
-
-	r = passwd_probe(user.uid, &user.name, &user.pw_home);
-	if (r == 0)
-		r = take_absolute(getenv("HOME"), &user.home);
-	if (r == 0 && !user.home && user.pw_home) {
-		user.home = strdup(user.pw_home);
-		r = user.home ? 0 : -ENOMEM;
-	}
-	home = user.pw_home ? user.pw_home : user.home;
-	if (r == 0)
-		r = xdg_dir("XDG_CONFIG_HOME", home, ".config/pale", &user.config_dir);
-	if (r == 0)
-		r = xdg_dir("XDG_STATE_HOME", home, ".local/state/pale", &user.state_dir);
-	user.runtime_dir = runtime_dir_guess();
-	if (r == 0 && !user.runtime_dir && user.state_dir) {
-		user.runtime_dir = path_join(user.state_dir, "run");
-		r = user.runtime_dir ? 0 : -ENOMEM;
-	}
-	if (r == 0)
-		r = login_runtime(&user);
-	if (r < 0) {
-		user_release(&user);
-		return err_oom(err);
-	}
-	*ret = user;
-	return 0;
-}
-
-void user_release(struct user *user)
-{
-	free(user->name);
-	free(user->home);
-	free(user->pw_home);
-	free(user->config_dir);
-	free(user->state_dir);
-	free(user->runtime_dir);
-	free(user->login_runtime_dir);
-	*user = (struct user){0};
-}
-
 /* The symlink-free name of directory PATH. */
 static int real_dir(const char *path, char **ret)
 {
@@ -197,7 +37,7 @@ static int real_dir(const char *path, char **ret)
 
 /* Does DIR, which is symlink-free, hold PATH or what PATH leads to? Negative: that
  * cannot be told. */
-static int holds(const char *dir, const char *path)
+static int holds(const char *dir, const char *path, const struct user *user)
 {
 	_cleanup_(freep) char *real = NULL;
 	int r;
@@ -206,12 +46,12 @@ static int holds(const char *dir, const char *path)
 		return 0;
 	if (path_covers(dir, path))
 		return 1;
-	r = path_resolve(path, &real);
+	r = user_path_resolve(user, path, &real);
 	return r < 0 ? r : path_covers(dir, real);
 }
 
 /* … or is it held by it? */
-static int overlaps(const char *dir, const char *path)
+static int overlaps(const char *dir, const char *path, const struct user *user)
 {
 	_cleanup_(freep) char *real = NULL;
 	int r;
@@ -220,7 +60,7 @@ static int overlaps(const char *dir, const char *path)
 		return 0;
 	if (path_covers(dir, path) || path_covers(path, dir))
 		return 1;
-	r = path_resolve(path, &real);
+	r = user_path_resolve(user, path, &real);
 	return r < 0 ? r : path_covers(dir, real) || path_covers(real, dir);
 }
 
@@ -239,16 +79,16 @@ static bool is_near_root(const char *dir)
 static const char *refusal(const char *dir, const struct user *user)
 {
 	bool near_root = is_near_root(dir);
-	int home = holds(dir, user->home), config, state;
+	int home = holds(dir, user->home, user), config, state;
 
 	if (home == 0 && !str_eq(user->home, user->pw_home))
-		home = holds(dir, user->pw_home);
+		home = holds(dir, user->pw_home, user);
 	if (home > 0)
 		return "it holds your whole home";
-	config = overlaps(dir, user->config_dir);
+	config = overlaps(dir, user->config_dir, user);
 	if (config > 0)
 		return "it holds your own configuration of pale";
-	state = overlaps(dir, user->state_dir);
+	state = overlaps(dir, user->state_dir, user);
 	if (state > 0)
 		return "it holds what pale remembers";
 	if (user->runtime_dir &&
@@ -262,7 +102,7 @@ static const char *refusal(const char *dir, const struct user *user)
 
 		if (path_covers(dir, path))
 			return "it holds a system directory";
-		if (near_root && readlink(path, link, sizeof(link)) > 0 && holds(dir, path))
+		if (near_root && readlink(path, link, sizeof(link)) > 0 && holds(dir, path, user))
 			return "it is a system directory";
 	}
 	return not_a_project(dir, user);
@@ -287,18 +127,31 @@ static bool is_owned_by_us(const struct walk *w, const struct stat *st)
 	       (w->user->uid == 0 && st->st_uid == w->cwd_owner);
 }
 
+/* By its full name, unless that is longer than the kernel takes at once. */
+static int look_at(const char *dir, const char *name, struct stat *ret)
+{
+	_cleanup_(freep) char *path = path_join(dir, name);
+	_cleanup_(fd_closep) int fd = -1;
+
+	if (!path)
+		return -ENOMEM;
+	if (strlen(path) < PATH_MAX)
+		return lstat(path, ret) < 0 ? -errno : 0;
+	fd = fd_open(dir, O_PATH | O_DIRECTORY);
+	return fd < 0 || fstatat(fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
 /* 1: NAME is in the folder and that can be a workspace. A pale.toml in one that
  * cannot is an error if it is ours or root's. */
-static int walk_has(struct walk *w, int fd, const char *name, struct err *err)
+static int walk_has(struct walk *w, const char *name, struct err *err)
 {
 	const char *why;
 	struct stat st;
-	int r;
+	int r = look_at(w->dir, name, &st);
 
-	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
-		r = -errno;
-		if (r == -ENOENT)
-			return 0;
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0) {
 		err_sys(err, r, "look for %s in %s", name, w->dir);
 		return err_hint(err, r, "use --workspace DIR");
 	}
@@ -320,13 +173,9 @@ static int walk_has(struct walk *w, int fd, const char *name, struct err *err)
 /* 1: the folder is the workspace. */
 static int walk_visit(struct walk *w, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = fd_open(w->dir, O_PATH | O_DIRECTORY);
-	int r;
+	int r = walk_has(w, "pale.toml", err);
 
-	if (fd < 0)
-		return err_sys(err, -errno, "open folder %s", w->dir);
-	r = walk_has(w, fd, "pale.toml", err);
-	return r != 0 ? r : walk_has(w, fd, ".git", err);
+	return r != 0 ? r : walk_has(w, ".git", err);
 }
 
 static bool is_ours(const struct walk *w, const char *dir, const char *name)
@@ -497,14 +346,16 @@ static int current_dir(char **ret, struct err *err)
 
 char *name_by_path(const char *base, const char *path, int digits)
 {
-	char name[STATE_NAME_MAX + 1], hex[SHA256_HEX];
+	char name[STATE_NAME_MAX + 1] = {0}, hex[SHA256_HEX];
+	const char *base_name = path_basename(path);
 
-	snprintf(name, sizeof(name), "%s", path_basename(path));
+	memcpy(name, base_name, strnlen(base_name, STATE_NAME_MAX));
 	for (char *p = name; *p; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
 			*p = '_';
 	sha256_hex(path, strlen(path), hex);
-	return str_printf("%s/%s-%.*s", base, name, digits, hex);
+	hex[digits] = '\0';
+	return str_printf("%s/%s-%s", base, name, hex);
 }
 
 char *state_name(const char *base, const char *path)

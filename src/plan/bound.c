@@ -30,8 +30,9 @@ struct folder {
 
 struct finder {
 	const struct spec *spec;
+	const struct host *host;
 	struct site *site;
-	int root;           /* the host's "/" */
+	int root;           /* the host's "/"; -1: nothing was looked at yet */
 	struct strv shown;  /* folders, without links */
 	struct strv bases;  /* of relative names */
 	dev_t run;          /* of /run, where most sockets are, if it has a device of its own */
@@ -71,8 +72,9 @@ static int add_paths(struct finder *f, const struct site_path *paths, size_t len
 }
 
 /* Too much is no harm here: the plan hides what it shows. */
-static int find_shown(struct finder *f, const struct host *host)
+static int find_shown(struct finder *f)
 {
+	const struct host *host = f->host;
 	const struct site *site = f->site;
 	const struct protection *p = &site->protection;
 	int r = add_base(f, site->workspace);
@@ -226,12 +228,27 @@ static int try_name(struct finder *f, const struct bound_socket *socket, const c
 	return add_found(f, real, &st, err);
 }
 
+/* Before the first socket is judged. */
+static int look_around(struct finder *f, struct err *err)
+{
+	struct stat root, run;
+
+	f->root = fd_open("/", O_PATH | O_DIRECTORY);
+	if (f->root < 0 || fstat(f->root, &root) < 0)
+		return err_sys(err, -errno, "open /");
+	if (lstat(RUN, &run) == 0 && run.st_dev != root.st_dev)
+		f->run = run.st_dev;
+	return find_shown(f) < 0 ? err_oom(err) : 0;
+}
+
 static int take(void *data, const struct bound_socket *socket, struct err *err)
 {
 	const char *name = socket->name;
 	struct finder *f = data;
-	int r = 0;
+	int r = f->root < 0 ? look_around(f, err) : 0;
 
+	if (r < 0)
+		return r;
 	if (f->run != 0 && socket->dev == f->run && !f->shows_run)
 		return 0;
 	/* What is too long for an address is bound as /proc/self/fd/N/NAME. */
@@ -283,19 +300,12 @@ static void finder_release(struct finder *f)
 int bound_probe(const struct spec *spec, const struct host *host, struct site *site,
 		struct err *err)
 {
-	_cleanup_(finder_release) struct finder f = {.spec = spec, .site = site, .root = -1};
-	struct stat root, run;
+	_cleanup_(finder_release) struct finder f = {
+		.spec = spec, .host = host, .site = site, .root = -1};
 	int r;
 
 	if (!spec_is_confined(spec) || domain_flags(spec, host) & OP_SOCKETS)
 		return 0; /* Landlock closes them all, those that are made later, too */
-	f.root = fd_open("/", O_PATH | O_DIRECTORY);
-	if (f.root < 0 || fstat(f.root, &root) < 0)
-		return err_sys(err, -errno, "open /");
-	if (lstat(RUN, &run) == 0 && run.st_dev != root.st_dev)
-		f.run = run.st_dev;
-	if (find_shown(&f, host) < 0)
-		return err_oom(err);
 	r = bound_sockets_list(take, &f, err);
 	if (r == 0)
 		r = add_aliases(&f, err);

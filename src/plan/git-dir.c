@@ -116,22 +116,22 @@ static int read_text(const char *path, size_t max, struct str *ret, struct err *
 	return r;
 }
 
-static int read_config(struct git *git, const char *dir, const char *path, struct err *err)
+/* What WALK led to, if that is a file. */
+static int read_walked(struct git *git, const struct walk *walk, struct err *err)
 {
-	_cleanup_(walk_release) struct walk walk = {.protection = git->protection};
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(freep) char *folder = NULL;
 	struct reading reading = {.git = git, .err = err};
 	const char *slash;
-	int r = walk_path(&walk, dir, path, err);
+	int r;
 
-	if (r < 0 || !walk.real || !S_ISREG(walk.mode) || git->depth > INCLUDE_DEPTH)
-		return r;
-	r = read_text(walk.real, CONFIG_MAX, &text, err);
+	if (!walk->real || !S_ISREG(walk->mode) || git->depth > INCLUDE_DEPTH)
+		return 0;
+	r = read_text(walk->real, CONFIG_MAX, &text, err);
 	if (r < 0)
 		return r;
-	slash = strrchr(walk.real, '/');
-	folder = slash == walk.real ? strdup("/") : strndup(walk.real, (size_t)(slash - walk.real));
+	slash = strrchr(walk->real, '/');
+	folder = strndup(walk->real, slash == walk->real ? 1 : (size_t)(slash - walk->real));
 	if (!folder)
 		return err_oom(err);
 	reading.dir = folder;
@@ -141,15 +141,32 @@ static int read_config(struct git *git, const char *dir, const char *path, struc
 	return r == -ENOMEM ? err_oom(err) : r;
 }
 
+static int read_config(struct git *git, const char *dir, const char *path, struct err *err)
+{
+	_cleanup_(walk_release) struct walk walk = {.protection = git->protection};
+	int r = walk_path(&walk, dir, path, err);
+
+	return r < 0 ? r : read_walked(git, &walk, err);
+}
+
+/* The names before what is read in them. */
 static int protect_names(struct git *git, const char *dir, struct err *err)
 {
+	_cleanup_(walk_release) struct walk config = {.protection = git->protection};
+	_cleanup_(walk_release) struct walk worktree = {.protection = git->protection};
 	int r = 0;
 
-	for (const char *const *name = protected_git_names; *name && r == 0; name++)
-		r = protect(git, dir, *name, err);
+	for (const char *const *name = protected_git_names; *name && r == 0; name++) {
+		if (str_eq(*name, "config"))
+			r = walk_path(&config, dir, *name, err);
+		else if (str_eq(*name, "config.worktree"))
+			r = walk_path(&worktree, dir, *name, err);
+		else
+			r = protect(git, dir, *name, err);
+	}
 	if (r == 0)
-		r = read_config(git, dir, "config", err);
-	return r < 0 ? r : read_config(git, dir, "config.worktree", err);
+		r = read_walked(git, &config, err);
+	return r < 0 ? r : read_walked(git, &worktree, err);
 }
 
 static bool has(const char *dir, const char *name)
@@ -158,7 +175,7 @@ static bool has(const char *dir, const char *name)
 	struct stat st;
 
 	/* What cannot be looked at may be there. */
-	return path && (lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR));
+	return !path || lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 /* Read DIR/NAME as a pointer; NULL and 0 when there is none. */
@@ -355,6 +372,17 @@ static int read_global(struct git *git, struct err *err)
 	return r;
 }
 
+/* Without a .git the workspace may be a repository itself, or become one. */
+static int probe_bare(struct git *git, struct err *err)
+{
+	if (has(git->workspace, "HEAD"))
+		return protect_repository(git, git->workspace, err);
+	return protection_add(git->protection, git->workspace, "HEAD", PROTECTED_ABSENT,
+			      (struct file_id){0}, NULL) < 0
+		       ? err_oom(err)
+		       : 0;
+}
+
 int git_dir_probe(const char *workspace, const char *home, struct protection *ret, struct err *err)
 {
 	_cleanup_(walk_release) struct walk walk = {.protection = ret, .keep_writable = true};
@@ -362,8 +390,7 @@ int git_dir_probe(const char *workspace, const char *home, struct protection *re
 	int r = walk_path(&walk, workspace, ".git", err);
 
 	if (r == 0 && !walk.real)
-		r = has(workspace, "HEAD") ? protect_repository(&git, workspace, err)
-					   : protect(&git, workspace, "HEAD", err);
+		r = probe_bare(&git, err);
 	else if (r == 0 && S_ISDIR(walk.mode))
 		r = protect_git_dir(&git, walk.real, false, err);
 	else if (r == 0 && S_ISREG(walk.mode))

@@ -248,14 +248,18 @@ static int emit_aliases(struct layout *l, const struct strv *rules)
 static int hide_toolchain_secrets(struct layout *l)
 {
 	for (const struct toolchain *t = toolchains; l->site->home_real && t->path; t++) {
-		_cleanup_(freep) char *dir = path_join(l->site->home_real, t->path);
-		const struct place *at = dir ? places_at(&l->places, dir) : NULL;
+		_cleanup_(freep) char *dir = NULL;
+		const struct place *at;
 
+		if (!t->secrets)
+			continue;
+		dir = path_join(l->site->home_real, t->path);
 		if (!dir)
 			return -ENOMEM;
+		at = places_at(&l->places, dir);
 		if (!at || !str_eq(at->dst, dir))
 			continue;
-		for (size_t i = 0; t->secrets && t->secrets[i]; i++) {
+		for (size_t i = 0; t->secrets[i]; i++) {
 			_cleanup_(freep) char *file = path_join(dir, t->secrets[i]);
 
 			if (!file)

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "plan/network.h"
+#include "plan/protected.h"
 
 /* clang-format off */
 static const char *const op_names[OP_KIND_COUNT_] = {
@@ -137,35 +138,52 @@ int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size)
 	return add(plan, (struct op){.kind = kind, .size = size}, NULL, NULL);
 }
 
-static void release_guard(struct guarded *guard)
+const char *plan_guarded_dir(struct plan *plan, const char *dir)
 {
-	free(guard->dir);
-	free(guard->name);
-	free(guard->dst);
-	free(guard->link);
+	struct strv *dirs = &plan->guarded_dirs;
+
+	return strv_add(dirs, dir) < 0 ? NULL : dirs->items[dirs->len - 1];
 }
 
-int plan_add_guard(struct plan *plan, const char *dir, const char *name, const char *dst,
-		   const char *link, struct file_id id)
+static int grow_guards(struct plan *plan)
 {
-	struct guarded guard = {.id = id};
+	size_t cap = plan->guards_cap ? plan->guards_cap * 2 : 64;
+	struct guarded *guards = reallocarray(plan->guards, cap, sizeof(*guards));
 
-	if (plan->guards_len == plan->guards_cap) {
-		size_t cap = plan->guards_cap ? plan->guards_cap * 2 : 64;
-		struct guarded *guards = reallocarray(plan->guards, cap, sizeof(*guards));
-
-		if (!guards)
-			return -ENOMEM;
-		plan->guards = guards;
-		plan->guards_cap = cap;
-	}
-	guard.dir = strdup(dir);
-	guard.name = strdup(name);
-	guard.dst = dst ? strdup(dst) : NULL;
-	guard.link = link ? strdup(link) : NULL;
-	if (!guard.dir || !guard.name || (dst && !guard.dst) || (link && !guard.link)) {
-		release_guard(&guard);
+	if (!guards)
 		return -ENOMEM;
+	plan->guards = guards;
+	plan->guards_cap = cap;
+	return 0;
+}
+
+/* Copy *TEXT to *TO, which moves on. NULL stays NULL. */
+static void move_text(const char **text, char **to, size_t size)
+{
+	if (size)
+		*text = memcpy(*to, *text, size);
+	*to += size;
+}
+
+int plan_add_guard(struct plan *plan, const char *dir, const struct protected_path *what,
+		   const char *dst)
+{
+	struct guarded guard = {
+		.dir = dir, .name = what->name, .dst = dst, .link = what->link, .id = what->id};
+
+	if (plan->guards_len == plan->guards_cap && grow_guards(plan) < 0)
+		return -ENOMEM;
+	if (what->text || dst) {
+		size_t name = what->text ? strlen(what->name) + 1 : 0;
+		size_t link = what->link ? strlen(what->link) + 1 : 0;
+		size_t inside = dst ? strlen(dst) + 1 : 0;
+		char *to = guard.text = malloc(name + link + inside);
+
+		if (!to)
+			return -ENOMEM;
+		move_text(&guard.name, &to, name);
+		move_text(&guard.link, &to, link);
+		move_text(&guard.dst, &to, inside);
 	}
 	plan->guards[plan->guards_len++] = guard;
 	return 0;
@@ -204,8 +222,9 @@ struct plan *plan_free(struct plan *plan)
 		free(plan->ops[i].dst);
 	}
 	for (size_t i = 0; i < plan->guards_len; i++)
-		release_guard(&plan->guards[i]);
+		free(plan->guards[i].text);
 	free(plan->guards);
+	strv_release(&plan->guarded_dirs);
 	free(plan->quarantine);
 	free(plan->ops);
 	strv_release(&plan->env);

@@ -3,6 +3,8 @@
 #pragma once
 #include "plan/plan.h"
 
+struct protected_path;
+
 /* Strings are copied. 0 or -ENOMEM. */
 int plan_add(struct plan *plan, enum op_kind kind, const char *src, const char *dst,
 	     unsigned flags);
@@ -12,7 +14,9 @@ int plan_add_tmpfs_root(struct plan *plan, uint64_t size);
 int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
 int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size);
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);
-/* DST and LINK may be NULL. */
-int plan_add_guard(struct plan *plan, const char *dir, const char *name, const char *dst,
-		   const char *link, struct file_id id);
+/* A folder for plan_add_guard(); NULL: no memory. */
+const char *plan_guarded_dir(struct plan *plan, const char *dir);
+/* DST as in struct guarded. */
+int plan_add_guard(struct plan *plan, const char *dir, const struct protected_path *what,
+		   const char *dst);
 void plan_verdict(struct plan *plan, const char *dimension, enum enforcement state, const char *by);

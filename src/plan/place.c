@@ -7,6 +7,8 @@
 
 #include "base/path.h"
 
+enum { FEW = 32 };
+
 int places_add(struct places *places, struct place place)
 {
 	if (places->len == places->cap) {
@@ -57,6 +59,25 @@ static int compare(const void *a, const void *b)
 	return order ? order : (int)y->access - (int)x->access;
 }
 
+/* qsort() has much to do before it begins. */
+static void sort(struct places *places)
+{
+	struct place *items = places->items;
+
+	if (places->len > FEW) {
+		qsort(items, places->len, sizeof(*items), compare);
+		return;
+	}
+	for (size_t i = 1; i < places->len; i++) {
+		struct place place = items[i];
+		size_t at = i;
+
+		for (; at > 0 && compare(&items[at - 1], &place) > 0; at--)
+			items[at] = items[at - 1];
+		items[at] = place;
+	}
+}
+
 /* The first of the sorted ITEMS that is at the first PART bytes of PATH, or NULL. */
 static const struct place *find_at(const struct place *items, size_t len, const char *path,
 				   size_t part)
@@ -74,10 +95,18 @@ static const struct place *find_at(const struct place *items, size_t len, const 
 	return low < len && path_compare_part(path, part, items[low].dst) == 0 ? &items[low] : NULL;
 }
 
+/* The first of those with the longest path around PATH: in this order longer ones come later.
+ * A few are compared sooner than searched. */
 static const struct place *nearest(const struct place *items, size_t len, const char *path)
 {
 	const struct place *found = NULL;
 
+	for (size_t i = 0; len <= FEW && i < len; i++)
+		if (path_covers(items[i].dst, path) &&
+		    !(found && strcmp(found->dst, items[i].dst) == 0))
+			found = &items[i];
+	if (len <= FEW)
+		return found;
 	for (size_t part = strlen(path); part > 0 && !found; part = path_folder_len(path, part))
 		found = find_at(items, len, path, part);
 	return found;
@@ -101,7 +130,7 @@ void places_settle(struct places *places, const struct strv *hidden)
 
 	if (places->len == 0)
 		return;
-	qsort(places->items, places->len, sizeof(*places->items), compare);
+	sort(places);
 	for (size_t i = 0; i < places->len; i++) {
 		const struct place *place = &places->items[i];
 
@@ -117,7 +146,7 @@ int places_insert(struct places *places, struct place place)
 	int r = places_add(places, place);
 
 	if (r == 0)
-		qsort(places->items, places->len, sizeof(*places->items), compare);
+		sort(places);
 	return r;
 }
 

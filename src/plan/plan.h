@@ -96,11 +96,12 @@ struct op {
 /* A name on the host that the command must neither make nor replace, where it
  * could: watched by the engine. */
 struct guarded {
-	char *dir; /* without links */
-	char *name;
-	char *dst;         /* its read-only mount inside; NULL when there is none */
-	char *link;        /* what a link says; NULL when it is none */
+	const char *dir; /* without links: one of plan.guarded_dirs */
+	const char *name;
+	const char *dst;   /* its read-only mount inside; NULL when there is none */
+	const char *link;  /* what a link says; NULL when it is none */
 	struct file_id id; /* all zero: absent */
+	char *text;        /* holds these texts, as far as they are not constant */
 };
 
 enum enforcement { ENFORCED, DEGRADED, UNENFORCED };
@@ -172,6 +173,7 @@ struct plan {
 	size_t ops_len, ops_cap;
 	struct guarded *guards;
 	size_t guards_len, guards_cap;
+	struct strv guarded_dirs;
 	char *note;       /* what the sandbox says of itself; NULL: nothing */
 	char *quarantine; /* where the run may put what it must not leave; NULL: nowhere */
 	struct strv env;  /* the command's whole environment */

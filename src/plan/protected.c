@@ -9,82 +9,128 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/dir-names.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "plan/git-dir.h"
 #include "plan/walk.h"
 
+static const char *keep_dir(struct protection *p, const char *dir)
+{
+	for (size_t i = p->dirs.len; i > 0; i--)
+		if (str_eq(p->dirs.items[i - 1], dir))
+			return p->dirs.items[i - 1];
+	return strv_add(&p->dirs, dir) < 0 ? NULL : p->dirs.items[p->dirs.len - 1];
+}
+
+/* ITEM owns its text from here on, also on failure. */
+static int append(struct protection *p, struct protected_path item)
+{
+	if (p->len == p->cap) {
+		size_t cap = p->cap ? p->cap * 2 : 64;
+		struct protected_path *grown = reallocarray(p->items, cap, sizeof(*grown));
+
+		if (!grown) {
+			free(item.text);
+			return -ENOMEM;
+		}
+		p->items = grown;
+		p->cap = cap;
+	}
+	p->items[p->len++] = item;
+	return 0;
+}
+
 int protection_add(struct protection *p, const char *dir, const char *name,
 		   enum protected_type type, struct file_id id, const char *link)
 {
-	struct protected_path *item;
+	struct protected_path item = {.dir = keep_dir(p, dir), .type = type, .id = id};
+	size_t size = strlen(name) + 1;
 
+	if (!item.dir)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->len; i++)
-		if (str_eq(p->items[i].name, name) && str_eq(p->items[i].dir, dir)) {
+		if (p->items[i].dir == item.dir && str_eq(p->items[i].name, name)) {
 			/* What is read-only as a whole holds nothing to write. */
 			if (p->items[i].type == PROTECTED_PARENT)
 				p->items[i].type = type;
 			return 0;
 		}
-	if (p->len == p->cap) {
-		size_t cap = p->cap ? p->cap * 2 : 64;
-		struct protected_path *grown = reallocarray(p->items, cap, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		p->items = grown;
-		p->cap = cap;
-	}
-	item = &p->items[p->len];
-	*item = (struct protected_path){.dir = strdup(dir),
-					.name = strdup(name),
-					.type = type,
-					.id = id,
-					.link = link ? strdup(link) : NULL};
-	if (!item->dir || !item->name || (link && !item->link)) {
-		free(item->dir);
-		free(item->name);
-		free(item->link);
+	item.text = malloc(size + (link ? strlen(link) + 1 : 0));
+	if (!item.text)
 		return -ENOMEM;
-	}
-	p->len++;
-	return 0;
+	item.name = memcpy(item.text, name, size);
+	item.link = link ? memcpy(item.text + size, link, strlen(link) + 1) : NULL;
+	return append(p, item);
 }
 
-/* One look per name: few exist. Only a link takes more. */
-static int probe_name(struct protection *p, int root, const char *workspace, const char *name,
-		      struct err *err)
-{
-	struct stat st;
-	struct file_id id = {0};
-	enum protected_type type = PROTECTED_ABSENT;
+struct root {
+	struct protection *protection;
+	int fd;
+	const char *path, *dir; /* the same; the latter is one of the protection's */
+	struct dir_names names;
+};
 
-	if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+/* What a workspace holds is known from one listing, as a rule, and few of the names are in it.
+ * The first is looked at in any case: a folder that can be listed may still not be entered. */
+static int probe_name(struct root *root, const char *const *name, struct err *err)
+{
+	struct protection *p = root->protection;
+	struct protected_path item = {.dir = root->dir, .name = *name};
+	size_t before = (size_t)(name - protected_names);
+	struct stat st;
+
+	if (before > 0 && !dir_names_may_have(&root->names, *name)) {
+		item.type = PROTECTED_ABSENT;
+	} else if (fstatat(root->fd, *name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (S_ISLNK(st.st_mode)) {
 			_cleanup_(walk_release) struct walk walk = {.protection = p};
 
-			return walk_path(&walk, workspace, name, err);
+			return walk_path(&walk, root->path, *name, err);
 		}
-		type = S_ISDIR(st.st_mode) ? PROTECTED_DIR : PROTECTED_FILE;
-		id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+		item.type = S_ISDIR(st.st_mode) ? PROTECTED_DIR : PROTECTED_FILE;
+		item.id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	} else if (errno != ENOENT) {
-		return err_sys(err, -errno, "look at %s in %s", name, workspace);
+		return err_sys(err, -errno, "look at %s in %s", *name, root->path);
 	}
-	return protection_add(p, workspace, name, type, id, NULL) < 0 ? err_oom(err) : 0;
+	/* As long as there are no more than those before it in the table, it is none of them. */
+	return (p->len == before ? append(p, item)
+				 : protection_add(p, item.dir, *name, item.type, item.id, NULL)) < 0
+		       ? err_oom(err)
+		       : 0;
+}
+
+/* To be listed, or else only to be looked into. */
+static int open_root(struct root *root, const char *path, struct err *err)
+{
+	root->path = path;
+	root->dir = keep_dir(root->protection, path);
+	if (!root->dir)
+		return err_oom(err);
+	root->fd = fd_open(path, O_RDONLY | O_DIRECTORY);
+	if (root->fd >= 0) {
+		dir_names_read(root->fd, &root->names);
+		return 0;
+	}
+	root->names.is_known = false;
+	root->fd = fd_open(path, O_PATH | O_DIRECTORY);
+	return root->fd < 0 ? err_sys(err, -errno, "open %s", path) : 0;
 }
 
 int protection_probe(const char *workspace, const char *home, struct protection *ret,
 		     struct err *err)
 {
-	_cleanup_(fd_closep) int root = fd_open(workspace, O_PATH | O_DIRECTORY);
 	struct protection p = {0};
-	int r = 0;
+	struct root root;
+	int r;
 
-	if (root < 0)
-		return err_sys(err, -errno, "open %s", workspace);
+	root.protection = &p;
+	root.fd = -1;
+	r = open_root(&root, workspace, err);
 	for (const char *const *name = protected_names; *name && r == 0; name++)
-		r = probe_name(&p, root, workspace, *name, err);
+		r = probe_name(&root, name, err);
+	fd_close(root.fd);
 	if (r == 0)
 		r = git_dir_probe(workspace, home, &p, err);
 	if (r < 0) {
@@ -97,12 +143,10 @@ int protection_probe(const char *workspace, const char *home, struct protection 
 
 void protection_release(struct protection *p)
 {
-	for (size_t i = 0; i < p->len; i++) {
-		free(p->items[i].dir);
-		free(p->items[i].name);
-		free(p->items[i].link);
-	}
+	for (size_t i = 0; i < p->len; i++)
+		free(p->items[i].text);
 	free(p->items);
+	strv_release(&p->dirs);
 	free(p->git_common);
 	*p = (struct protection){0};
 }

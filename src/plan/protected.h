@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "policy/protected-names.h"
 
 struct err;
@@ -27,16 +28,18 @@ enum protected_type {
 };
 
 struct protected_path {
-	char *dir; /* the host's, without links */
-	char *name;
+	const char *dir; /* the host's, without links: one of protection.dirs */
+	const char *name;
 	enum protected_type type;
 	struct file_id id; /* unless absent */
-	char *link;        /* what a link says */
+	const char *link;  /* what a link says */
+	char *text;        /* holds name and link; NULL: the name is a constant */
 };
 
 struct protection {
 	struct protected_path *items;
 	size_t len, cap;
+	struct strv dirs; /* each once */
 	/* The repository of a linked worktree, when it names this workspace as
 	 * one: git inside needs it. Else NULL. */
 	char *git_common;

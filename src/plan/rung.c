@@ -37,32 +37,61 @@ void cgroup_site_release(struct cgroup_site *site)
 	*site = (struct cgroup_site){0};
 }
 
-/* The path of CONTROLLER's line (v2: ""), or NULL. A path with ".." lies outside
- * of what this cgroup namespace shows. The caller frees it. */
-static char *find_line(const char *text, const char *controller)
+/* Is WORD one of the LIST, with commas between them, up to END? */
+static bool is_in_list(const char *list, const char *end, const char *word)
 {
-	size_t len = strlen(controller);
+	size_t len = strlen(word);
 
-	while (*text) {
-		size_t line = strcspn(text, "\n");
-		const char *list = memchr(text, ':', line);
-		const char *path = list ? memchr(list + 1, ':', line - (size_t)(list + 1 - text))
-					: NULL;
+	for (const char *item = list;; item++) {
+		const char *from = item;
 
-		for (const char *item = path ? list + 1 : path; item && item <= path;) {
-			size_t n = strcspn(item, ",:");
-
-			if (n == len && strncmp(item, controller, n) == 0) {
-				char *found = strndup(path + 1, line - (size_t)(path + 1 - text));
-
-				if (found && strstr(found, "/.."))
-					found = (free(found), NULL);
-				return found;
-			}
-			item += n + 1;
-		}
-		text += line + (text[line] == '\n');
+		while (item < end && *item != ',')
+			item++;
+		if ((size_t)(item - from) == len && memcmp(from, word, len) == 0)
+			return true;
+		if (item == end)
+			return false;
 	}
+}
+
+/* "NUMBER:CONTROLLER,…:PATH"; v2 has a line without a controller. */
+struct line {
+	const char *list, *list_end, *path, *end;
+};
+
+/* Take the next one off TEXT. */
+static bool next_line(const char **text, struct line *ret)
+{
+	while (**text) {
+		const char *end = strchrnul(*text, '\n');
+		const char *list = memchr(*text, ':', (size_t)(end - *text));
+		const char *path = list ? memchr(list + 1, ':', (size_t)(end - list - 1)) : NULL;
+
+		*text = end + (*end == '\n');
+		if (path) {
+			*ret = (struct line){list + 1, path, path + 1, end};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* NULL: there is no memory, or a ".." in it. Such a path lies outside of what this cgroup
+ * namespace shows. */
+static char *path_of(const struct line *line)
+{
+	_cleanup_(freep) char *path = strndup(line->path, (size_t)(line->end - line->path));
+
+	return path && !strstr(path, "/..") ? take_ptr(path) : NULL;
+}
+
+static char *find_v2_path(const char *text)
+{
+	struct line line;
+
+	while (next_line(&text, &line))
+		if (line.list == line.list_end)
+			return path_of(&line);
 	return NULL;
 }
 
@@ -132,18 +161,26 @@ static int find_v1(const char *mount, const char *text, struct cgroup_site *ret)
 {
 	static const char *const controllers[CG_DIRS] = {
 		[CG_MEMORY] = "memory", [CG_PIDS] = "pids", [CG_CPU] = "cpuacct"};
+	bool found[CG_DIRS] = {false};
+	struct line line;
 
-	for (size_t i = 0; i < CG_DIRS; i++) {
-		_cleanup_(freep) char *own = find_line(text, controllers[i]);
-		_cleanup_(freep) char *dir = own ? str_printf("%s/%s%s", mount, controllers[i],
-							      str_eq(own, "/") ? "" : own)
-						 : NULL;
+	while (next_line(&text, &line))
+		for (size_t i = 0; i < CG_DIRS; i++) {
+			_cleanup_(freep) char *own = NULL, *dir = NULL;
 
-		if (own && !dir)
-			return -ENOMEM;
-		if (dir && access(dir, W_OK) == 0)
-			ret->dirs[i] = take_ptr(dir);
-	}
+			if (found[i] || !is_in_list(line.list, line.list_end, controllers[i]))
+				continue;
+			found[i] = true;
+			own = path_of(&line);
+			if (!own)
+				continue;
+			dir = str_printf("%s/%s%s", mount, controllers[i],
+					 str_eq(own, "/") ? "" : own);
+			if (!dir)
+				return -ENOMEM;
+			if (access(dir, W_OK) == 0)
+				ret->dirs[i] = take_ptr(dir);
+		}
 	if (ret->dirs[CG_MEMORY] && ret->dirs[CG_PIDS])
 		ret->rung = RUNG_CGROUP1;
 	else
@@ -154,11 +191,11 @@ static int find_v1(const char *mount, const char *text, struct cgroup_site *ret)
 int cgroup_site_find(const char *mount, bool v2, const char *text, uid_t uid, bool in_scope,
 		     struct cgroup_site *ret, struct err *err)
 {
-	_cleanup_(freep) char *own = find_line(text, "");
+	_cleanup_(freep) char *own = v2 ? find_v2_path(text) : NULL;
 	struct cgroup_site site = {0};
 	int r = 0;
 
-	if (v2 && own)
+	if (own)
 		r = find_v2(mount, own, in_scope, &site);
 	else if (!v2 && uid == 0)
 		r = find_v1(mount, text, &site);

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/dir-names.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
+#include "base/sha-blocks.h"
 #include "config/caches.h"
 #include "config/workspace.h"
 #include "plan/host.h"
@@ -189,26 +191,58 @@ static int add_rules(struct site *site, const struct strv *rules, enum follow fo
 	return 0;
 }
 
-/* One of pale's own paths, or where it would be made. */
-static int probe_own(struct site *site, struct site_path *own, struct err *err)
+/* There is no link on the way to OWN. 1: it is one itself. */
+static int probe_plain(struct site_path *own, struct err *err)
 {
-	_cleanup_(freep) char *real = NULL;
 	struct stat st;
-	int r = path_resolve(own->path, &real);
 
+	if (lstat(own->path, &st) == 0) {
+		if (S_ISLNK(st.st_mode))
+			return 1;
+		own->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
+		own->id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+	} else if (!is_absent(-errno) && errno != EACCES) {
+		return err_sys(err, -errno, "look at %s", own->path);
+	}
+	own->real = strdup(own->path);
+	return own->real ? 0 : err_oom(err);
+}
+
+/* One of those that were looked at, that PATH is a name in. */
+static const struct site_path *own_folder(const struct site *site, const char *path)
+{
+	size_t len = path_folder_len(path, strlen(path));
+
+	for (size_t i = 0; i < array_len(site->own); i++)
+		if (site->own[i].real && path_compare_part(path, len, site->own[i].path) == 0)
+			return &site->own[i];
+	return NULL;
+}
+
+/* One of pale's own paths, or where it would be made. Where no link is in it, as usual, there
+ * is nothing to follow. */
+static int probe_own(struct site *site, const struct user *user, struct site_path *own,
+		     struct err *err)
+{
+	const struct site_path *folder = own_folder(site, own->path);
+	_cleanup_(freep) char *real = NULL;
+	int r = 1;
+
+	if (folder && str_eq(folder->real, folder->path)) {
+		if (folder->type == SITE_ABSENT) {
+			own->real = strdup(own->path);
+			return own->real ? 0 : err_oom(err);
+		}
+		r = probe_plain(own, err);
+	}
+	if (r <= 0)
+		return r;
+	r = user_path_resolve(user, own->path, &real);
 	if (r < 0)
 		return err_sys(err, r, "look up %s", own->path);
-	/* The usual case: no link in it, and so nothing to follow. */
-	if (str_eq(real, own->path)) {
-		if (lstat(real, &st) == 0) {
-			own->type = S_ISDIR(st.st_mode) ? SITE_DIR : SITE_FILE;
-			own->id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
-		} else if (!is_absent(-errno) && errno != EACCES) {
-			return err_sys(err, -errno, "look at %s", real);
-		}
-		own->real = take_ptr(real);
-		return 0;
-	}
+	r = str_eq(real, own->path) ? probe_plain(own, err) : 1;
+	if (r <= 0)
+		return r;
 	r = collect_links(own->path, &site->own_links);
 	if (r < 0)
 		return err_sys(err, r, "look up %s", own->path);
@@ -233,7 +267,7 @@ static int add_own(struct site *site, const struct user *user, struct err *err)
 		site->own[i].path = strdup(paths[i]);
 		if (!site->own[i].path)
 			return err_oom(err);
-		r = probe_own(site, &site->own[i], err);
+		r = probe_own(site, user, &site->own[i], err);
 	}
 	return r;
 }
@@ -267,10 +301,16 @@ static bool has_secrets(int home, const struct toolchain *toolchain)
 static int add_toolchains(struct site *site, struct err *err)
 {
 	_cleanup_(fd_closep) int home = -1;
+	struct dir_names names;
 
 	if (!site->home)
 		return 0;
-	home = path_open_named(site->home, O_PATH | O_DIRECTORY, &site->home_real);
+	names.is_known = false;
+	home = path_open_named(site->home, O_RDONLY | O_DIRECTORY, &site->home_real);
+	if (home >= 0)
+		dir_names_read(home, &names);
+	else if (!is_absent(home)) /* it can be entered, perhaps */
+		home = path_open_named(site->home, O_PATH | O_DIRECTORY, &site->home_real);
 	if (is_absent(home) || home == -EACCES) {
 		site->home_real = strdup(site->home);
 		return site->home_real ? 0 : err_oom(err);
@@ -282,7 +322,8 @@ static int add_toolchains(struct site *site, struct err *err)
 		struct stat st;
 		int r;
 
-		if (fstatat(home, t->path, &st, 0) < 0 || !S_ISDIR(st.st_mode))
+		if (!dir_names_may_have(&names, t->path) || fstatat(home, t->path, &st, 0) < 0 ||
+		    !S_ISDIR(st.st_mode))
 			continue;
 		path = path_join(site->home_real, t->path);
 		if (!path)
@@ -298,13 +339,15 @@ static int add_toolchains(struct site *site, struct err *err)
 }
 
 /* In /tmp, because whoever the command is can get there. */
-static int name_scratch(struct site *site, struct err *err)
+static int name_scratch(struct site *site, uid_t uid, struct err *err)
 {
-	unsigned long long chance;
+	uint8_t chance[8];
+	char hex[2 * sizeof(chance) + 1];
 
-	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+	if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
 		return err_sys(err, -errno, "getrandom");
-	site->scratch = str_printf("/tmp/pale-%u-%016llx", geteuid(), chance);
+	sha_blocks_hex(chance, sizeof(chance), hex);
+	site->scratch = str_printf("/tmp/pale-%u-%s", uid, hex);
 	return site->scratch ? 0 : err_oom(err);
 }
 
@@ -355,7 +398,7 @@ static int fill(struct site *site, const struct spec *spec, const struct user *u
 	if (r == 0)
 		r = add_toolchains(site, err);
 	if (r == 0)
-		r = name_scratch(site, err);
+		r = name_scratch(site, user->uid, err);
 	return r;
 }
 

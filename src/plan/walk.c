@@ -16,47 +16,50 @@
 enum { LINKS_MAX = 40 };
 
 struct step {
-	struct str at;   /* without links; "" is the root */
-	struct str rest; /* what is still to be followed */
+	struct str at; /* without links; "" is the root */
+	struct str way;
+	size_t taken; /* of the way; the rest is still to be followed */
 	unsigned links;
 };
 
 static void step_release(struct step *s)
 {
 	str_release(&s->at);
-	str_release(&s->rest);
+	str_release(&s->way);
+}
+
+static const char *rest(const struct step *s)
+{
+	return str_text(&s->way) + s->taken;
 }
 
 /* Cut the next name off the rest; empty at the end. */
 static int take_name(struct step *s, char name[NAME_MAX + 1])
 {
-	const char *from = str_text(&s->rest);
+	const char *from = rest(s);
 	size_t skip = strspn(from, "/"), len = strcspn(from + skip, "/");
-	_cleanup_(str_release) struct str left = {0};
 
 	if (len > NAME_MAX)
 		return -ENAMETOOLONG;
 	memcpy(name, from + skip, len);
 	name[len] = '\0';
-	if (str_append(&left, from + skip + len) < 0)
-		return -ENOMEM;
-	str_release(&s->rest);
-	s->rest = left;
-	left = (struct str){0};
+	s->taken += skip + len;
 	return 0;
 }
 
 static int follow(struct step *s, const char *target)
 {
-	_cleanup_(str_release) struct str rest = {0};
+	struct str way = {0};
 
 	if (++s->links > LINKS_MAX)
 		return -ELOOP;
-	if (str_appendf(&rest, "%s/%s", target, str_text(&s->rest)) < 0)
+	if (str_appendf(&way, "%s/%s", target, rest(s)) < 0) {
+		str_release(&way);
 		return -ENOMEM;
-	str_release(&s->rest);
-	s->rest = rest;
-	rest = (struct str){0};
+	}
+	str_release(&s->way);
+	s->way = way;
+	s->taken = 0;
 	if (target[0] == '/')
 		str_truncate(&s->at, 0);
 	return 0;
@@ -115,7 +118,7 @@ static int end_here(struct walk *walk, const struct step *s)
 static int enter(struct walk *walk, struct step *s, const char *name)
 {
 	_cleanup_(freep) char *path = path_join(folder(s), name);
-	bool last = strspn(str_text(&s->rest), "/") == s->rest.len;
+	bool last = !rest(s)[strspn(rest(s), "/")];
 	char target[PATH_MAX];
 	struct file_id id;
 	struct stat st;
@@ -167,11 +170,11 @@ static int enter(struct walk *walk, struct step *s, const char *name)
 static int begin(struct step *s, const char *base, const char *path)
 {
 	if (path[0] == '/')
-		return str_append(&s->rest, path);
+		return str_append(&s->way, path);
 	/* The base is known to be real. */
 	if (!str_eq(base, "/") && str_append(&s->at, base) < 0)
 		return -ENOMEM;
-	return str_append(&s->rest, path);
+	return str_append(&s->way, path);
 }
 
 int walk_path(struct walk *walk, const char *base, const char *path, struct err *err)

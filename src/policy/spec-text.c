@@ -12,19 +12,9 @@
 #define TEXT_NAME     "spec" /* where it comes from, in messages */
 #define WORKSPACE_KEY "workspace"
 
+enum { USUAL_SIZE = 500 };
+
 static const struct config no_config;
-
-static bool is_utf8(const char *text, size_t len)
-{
-	uint32_t c;
-
-	for (size_t n; len > 0; text += n, len -= n) {
-		n = str_utf8_next(text, len, &c);
-		if (n == 0)
-			return false;
-	}
-	return true;
-}
 
 /* Where nothing can be written `ephemeral` means nothing, nor does a list where nothing bounds the
  * network, and some would refuse them. */
@@ -41,13 +31,21 @@ static int print_dims(const struct spec *spec, struct str *out)
 	int r = 0;
 
 	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
-		_cleanup_(str_release) struct str value = {0};
+		const uint64_t *limit = spec_limit_const(spec, dim);
+		size_t before = out->len, value;
 
-		if (is_idle(spec, dim))
+		if (is_idle(spec, dim) || (limit && *limit == SPEC_UNLIMITED))
 			continue;
-		r = spec_print_dim(spec, dim, &value);
-		if (r == 0 && value.len > 0)
-			r = str_appendf(out, "%s = %s\n", dim_name(dim), str_text(&value));
+		r = str_append(out, dim_name(dim));
+		if (r == 0)
+			r = str_append(out, " = ");
+		value = out->len;
+		if (r == 0)
+			r = spec_print_dim(spec, dim, out);
+		if (r == 0 && out->len > value)
+			r = str_append_char(out, '\n');
+		else
+			str_truncate(out, before);
 	}
 	return r;
 }
@@ -55,9 +53,9 @@ static int print_dims(const struct spec *spec, struct str *out)
 int spec_print(const struct spec *spec, struct str *out, struct err *err)
 {
 	size_t before = out->len;
-	int r = 0;
+	int r = str_reserve(out, USUAL_SIZE);
 
-	if (spec->workspace) {
+	if (r == 0 && spec->workspace) {
 		r = str_append(out, WORKSPACE_KEY " = ");
 		if (r == 0)
 			r = toml_quote(out, spec->workspace, strlen(spec->workspace));
@@ -66,7 +64,7 @@ int spec_print(const struct spec *spec, struct str *out, struct err *err)
 	}
 	if (r == 0)
 		r = print_dims(spec, out);
-	if (r == 0 && !is_utf8(str_text(out) + before, out->len - before))
+	if (r == 0 && !str_is_utf8(str_text(out) + before, out->len - before))
 		r = -EILSEQ;
 	if (r == 0)
 		return 0;

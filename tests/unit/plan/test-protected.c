@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <strings.h>
+#include <sys/wait.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -121,6 +122,128 @@ static void test_git(void)
 	tap_ok(!p.git_common, "and no repository elsewhere");
 }
 
+/* What of the table is there, by its type; the folder is DIR. */
+static void is_found(const char *dir, const char *what)
+{
+	_cleanup_(freep) char *ws = path_join(top, dir);
+	_cleanup_(protection_release) struct protection p = {0};
+	struct err err = {0};
+	size_t found = 0;
+
+	tap_ok(protection_probe(ws, NULL, &p, &err) == 0, "%s is looked at", what);
+	for (size_t i = 0; i < p.len; i++)
+		found += p.items[i].type != PROTECTED_ABSENT && str_eq(p.items[i].dir, ws);
+	tap_ok(found == 4, "… and what is there of the names is found, no more");
+	for (size_t i = 0; i < p.len; i++) {
+		_cleanup_(freep) char *full = path_join(p.items[i].dir, p.items[i].name);
+		struct stat st;
+		bool there = full && lstat(full, &st) == 0;
+
+		if (there != (p.items[i].type != PROTECTED_ABSENT))
+			tap_ok(false, "%s is taken for what it is", full);
+	}
+}
+
+static void fill(const char *dir)
+{
+	make_dir(dir);
+	if (chdir(dir) < 0)
+		abort();
+	make_file(".envrc", "");
+	make_file("kilo.json", "");
+	make_dir(".husky");
+	if (symlink("nowhere", ".roo") < 0 || chdir("..") < 0)
+		abort();
+}
+
+static void test_listings(void)
+{
+	fill("small");
+	is_found("small", "a small folder");
+	fill("big");
+	for (int i = 0; i < 1000; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "big/a-name-of-some-length-that-fills-it-%d", i);
+		make_file(name, "");
+	}
+	is_found("big", "a folder that is not read at one go");
+	fill("umlaut");
+	make_file("umlaut/\303\274", "");
+	is_found("umlaut", "a folder with a name that is not ASCII");
+	fill("latin");
+	make_file("latin/\374", "");
+	is_found("latin", "… not UTF-8 either");
+	fill("case");
+	make_file("case/.BASHRC", "");
+	make_file("case/PALE.toml", "");
+	is_found("case", "a folder with names in another case");
+}
+
+/* Links between names of the table lead to what is there once, in either order. */
+static void test_links(void)
+{
+	_cleanup_(freep) char *ws = path_join(top, "links");
+	_cleanup_(protection_release) struct protection p = {0};
+	struct err err = {0};
+	size_t twice = 0;
+
+	make_dir("links");
+	make_file("links/.bashrc", "");
+	make_file("links/.profile", "");
+	if (symlink(".profile", "links/.envrc") < 0 || symlink(".bashrc", "links/.zshrc") < 0 ||
+	    symlink(".zed", "links/.vscode") < 0)
+		abort();
+	tap_ok(protection_probe(ws, NULL, &p, &err) == 0, "links between names are followed");
+	is(&p, "links/.envrc", PROTECTED_LINK);
+	is(&p, "links/.profile", PROTECTED_FILE);
+	is(&p, "links/.zshrc", PROTECTED_LINK);
+	is(&p, "links/.bashrc", PROTECTED_FILE);
+	is(&p, "links/.zed", PROTECTED_ABSENT);
+	for (size_t i = 0; i < p.len; i++)
+		for (size_t j = 0; j < i; j++)
+			twice += str_eq(p.items[i].name, p.items[j].name) &&
+				 str_eq(p.items[i].dir, p.items[j].dir);
+	tap_ok(twice == 0, "… and none of them is there twice");
+}
+
+/* As somebody who may enter a folder and not list it, or the reverse. */
+static int probe_as_other(const char *dir, mode_t mode)
+{
+	pid_t pid;
+	int status;
+
+	if (chmod(dir, mode) < 0 || chmod(".", 0755) < 0)
+		abort();
+	pid = fork();
+	if (pid == 0) {
+		_cleanup_(freep) char *ws = path_join(top, dir);
+		_cleanup_(protection_release) struct protection p = {0};
+		_cleanup_(freep) char *name = path_join(dir, ".envrc");
+		struct err err = {0};
+		int r;
+
+		if (geteuid() == 0 && setresuid(1000, 1000, 1000) < 0)
+			_exit(99);
+		r = protection_probe(ws, NULL, &p, &err);
+		if (r == 0)
+			r = find(&p, name) && find(&p, name)->type == PROTECTED_FILE ? 0 : 1;
+		free(take_ptr(top));
+		_exit(r < 0 ? -r : r ? 98 : 0);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || chmod(dir, 0755) < 0)
+		abort();
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_modes(void)
+{
+	fill("modes");
+	tap_ok(probe_as_other("modes", 0555) == 0, "a folder of somebody else is looked at");
+	tap_ok(probe_as_other("modes", 0111) == 0, "… also where it cannot be listed");
+	tap_ok(probe_as_other("modes", 0444) == EACCES, "… but not where it cannot be entered");
+}
+
 int main(void)
 {
 	scratch_enter();
@@ -128,6 +251,9 @@ int main(void)
 	test_table();
 	test_probe();
 	test_git();
+	test_listings();
+	test_links();
+	test_modes();
 	free(top);
 	scratch_leave();
 	return tap_done();
