@@ -10,36 +10,29 @@ from live import *
 
 STRACE = shutil.which('strace')
 TASKSET = shutil.which('taskset')
-TRIES = 300
 LINE = ('echo BOOTED; readlink /proc/self/ns/net; grep Cpus_allowed: /proc/self/status; '
         'cat /sys/class/net/lo/operstate 2>/dev/null; grep -c . /proc/net/dev; '
         'exec 3<>/dev/tcp/127.0.0.1/"$0"')
 
 
-def traced(p, *options, faults=(), one=False, line=LINE, port=1, **kw):
-    """A run, and what its processes did about namespaces."""
+def traced(p, *options, faults=(), one=False, idle=False, line=LINE, port=1, **kw):
+    """A run, and what its processes did about namespaces. ONE: it has a single processor. IDLE: it
+    believes that others have nothing to do."""
     log = p.base / 'trace'
-    argv = [STRACE, '-f', '-qq', '-o', log, '-e', 'trace=clone3,unshare,setns']
+    command = [p.pale_path, 'run', *options, '--', 'bash', '-c', line, str(port)]
+    argv = [STRACE, '-f', '-qq', '-o', log, '-e', 'trace=clone3,unshare,setns,read']
     for fault in faults:
         argv += ['-e', f'inject={fault}']
+    if idle:
+        argv += ['-e', seems_idle(p, log, *command)]
     argv = ([TASKSET, '-c', str(min(os.sched_getaffinity(0)))] if one else []) + argv
-    r = p.run(*argv, p.pale_path, 'run', *options, '--', 'bash', '-c', line, str(port), **kw)
+    r = p.run(*argv, *command, **kw)
     text = log.read_text(errors='replace') if log.exists() else ''
     log.unlink(missing_ok=True)
     r.born = 'CLONE_NEWNET' in next((l for l in text.splitlines() if 'clone3(' in l), '')
     r.apart = any(w in text for w in ('unshare(CLONE_NEWNET', 'setns(')) and not r.born
     r.trace = text
     return r
-
-
-def until_apart(p, *options, **kw):
-    """One for which a processor was idle; None: there never was."""
-    for _ in range(TRIES):
-        r = traced(p, *options, **kw)
-        if r.apart:
-            return r
-        time.sleep(0.01)
-    return None
 
 
 def need(p):
@@ -72,10 +65,8 @@ def case_both_ways_are_private(p):
     r = traced(p, one=True, port=port)
     ok(r.born and not r.apart, p, 'with one processor the network comes with the sandbox', r.trace)
     judge(p, 'born with it', r, listener)
-    r = until_apart(p, port=port)
-    if r is None:
-        skip(p, 'no processor was ever idle')
-        return
+    r = traced(p, idle=True, port=port)
+    ok(r.apart, p, 'with an idle one it is made apart', r.trace)
     judge(p, 'made apart', r, listener)
     r = p.run(p.pale_path, 'run', '--network', 'unrestricted', '--', 'bash', '-c', LINE, str(port))
     listener.settimeout(2)
@@ -108,28 +99,21 @@ def case_no_network_no_command(p):
     host = os.readlink('/proc/self/ns/net').encode()
     for fault in ('unshare:error=EPERM', 'unshare:error=ENOSPC', 'unshare:signal=SIGKILL', 'unshare:error=ENOMEM',
                   'setns:error=EPERM', 'setns:error=EINVAL', 'setns:signal=SIGKILL'):
-        r = until_apart(p, '--engine', 'native', faults=(fault,))
-        if r is None:
-            skip(p, f'{fault}: no processor was ever idle')
-            continue
-        ok(r.code == 125 and not r.booted and host not in r.out and b'pale: ' in r.err, p,
+        r = traced(p, '--engine', 'native', faults=(fault,), idle=True)
+        ok(r.apart and r.code == 125 and not r.booted and host not in r.out and b'pale: ' in r.err, p,
            f'{fault}: nothing starts, and it is said', f'{r}\n{r.trace}')
-    r = until_apart(p, faults=('unshare:error=EPERM',))
-    if r is not None:
-        ok(not r.booted or (host not in r.out and r.code != 0), p, 'and another engine is tried: its network is private, too',
-           f'{r}\n{r.trace}')
+    r = traced(p, faults=('unshare:error=EPERM',), idle=True)
+    ok(r.apart and (not r.booted or (host not in r.out and r.code != 0)), p, 'and another engine is tried: its network is private, too',
+       f'{r}\n{r.trace}')
 
 
 def case_brokered_and_limited(p):
     if not need(p):
         return
     for options in (('--port', '1'), ('--pids', '200'), ('--staged',), ('--processes', 'visible')):
-        r = until_apart(p, *options)
-        if r is None:
-            skip(p, f'{options}: no processor was ever idle')
-            continue
+        r = traced(p, *options, idle=True)
         host = os.readlink('/proc/self/ns/net').encode()
-        ok(r.booted and host not in r.out, p, f"{' '.join(options)}: a network of its own, made apart", f'{r}\n{r.trace}')
+        ok(r.apart and r.booted and host not in r.out, p, f"{' '.join(options)}: a network of its own, made apart", f'{r}\n{r.trace}')
 
 
 main(case_both_ways_are_private, case_processors_are_the_callers, case_no_network_no_command, case_brokered_and_limited)

@@ -35,6 +35,7 @@ NETWORK = ('socket setsockopt getsockopt sendmsg recvmsg sendto recvfrom send re
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
+    'apart': (('IDLE',), 'clone3 clone unshare setns wait4 sendmsg recvmsg sendto recvfrom openat prctl ioctl socket sched_setaffinity mkdirat'.split()),
     'visible': (('--processes', 'visible'),
                 'prctl capset open_tree mount_setattr move_mount landlock_create_ruleset landlock_add_rule landlock_restrict_self write setsid'.split()),
     'ephemeral': (('--filesystem', 'readonly', '--ephemeral'),
@@ -99,7 +100,8 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"', 'what cannot be looked at is hidden, or protected, as if it were there'),
     (r'lstat\("/run/user/\d+"', 'sessions are then kept in the state, which is hidden'),
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
-    (r'poll\(\[\{fd=\d+, events=(POLLIN|0)\}, ', 'the supervisor looks again at once'),
+    (r'poll\((\[\{fd=\d+, events=(POLLIN|0)\}, |0x)', 'supervisor and warden look again at once'),
+    (r'tee\(', 'input is lent when it is looked for again'),
     (r'rt_sigaction\(SIGPIPE, \{sa_handler=SIG_IGN', 'should nobody read, the supervisor ends, and the run with it'),
     (r'ioctl\(\d+, FIONREAD', 'what the command was given of its input counts as read'),
     (r'fcntl\(\d+, F_SETPIPE_SZ', 'its input comes in other portions'),
@@ -178,7 +180,8 @@ class Trial:
     def __init__(self, p, slot, options):
         self.brokered = 'PORT' in options
         options = tuple(ports()[0].number if o == 'PORT' else o for o in options)
-        self.p, self.options, self.limits = p, tuple(o for o in options if o != 'LIMITS'), 'LIMITS' in options
+        self.p, self.options, self.limits = p, tuple(o for o in options if o not in ('LIMITS', 'IDLE')), 'LIMITS' in options
+        self.seems_idle = None
         self.ws = p.mkdir(p.base / f'slot-{slot}')
         shutil.copy(build(p), self.ws / 'witness')
         self.file = self.ws / 'seen'
@@ -191,6 +194,9 @@ class Trial:
         self.server.listen(16)
         if 'bwrap' in options and p.is_root:
             os.chown(self.ws, 1000, 1000)  # it is not for root's own workspace
+        if 'IDLE' in options:
+            self.seems_idle = seems_idle(p, self.trace, p.pale_path, 'run', '--engine', 'native', '--', 'true', cwd=self.ws)
+            p.own(self.trace)
 
     def knocked(self):
         """Has somebody come to the host's server in the workspace?"""
@@ -211,9 +217,11 @@ class Trial:
             more = ('--write', str(out))
         else:
             more = ()
-        argv = ['strace', '-f', '-qq', '-s', '200', '-o', str(self.trace), '-e', f'trace={calls + "," if calls else ""}execve']
+        argv = ['strace', '-f', '-qq', '-s', '200', '-o', str(self.trace), '-e', f'trace={calls + "," if calls else ""}{"read," if self.seems_idle else ""}execve']
         if inject:
             argv += ['-e', f'inject={inject}']
+        if self.seems_idle:
+            argv += ['-e', self.seems_idle]
         more += ('--memory', '256m', '--pids', '20', *degraded(p)) if self.limits else ()
         engine = () if '--engine' in self.options else ('--engine', 'native')
         return p.run(*argv, p.pale_path, 'run', *engine, *self.options, *more, '--', './witness', str(self.file),
@@ -229,6 +237,7 @@ class Trial:
                 begin[pid] = rest.removesuffix('<unfinished ...>')
                 continue
             rest = re.sub(r'^ *<\.\.\. \w+ resumed>', lambda _: begin.pop(pid, ''), rest).strip()
+            rest = re.sub(r' +\)', ')', rest, count=1)
             # who is there between bubblewrap and pale's second coming is bubblewrap's
             whose.setdefault(pid, 'bwrap' if 'bwrap' in whose.values() and not inner else 'ours')
             # one that cannot be traced in full, which is the warden's child, shows no name
@@ -393,6 +402,11 @@ def inject_all(p, shape):
     if not ok(r.code == 0 and trials[0].file.exists(), p, f'{shape}: the witness runs when nothing fails', r):
         return
     want = facts(trials[0].file)
+    if 'IDLE' in options:
+        trials[0].run(calls='clone3,unshare')
+        seen = trials[0].trace.read_text()
+        if not ok('unshare(CLONE_NEWNET)' in seen, p, f'{shape}: the network is made apart', seen):
+            return
     bare = 'landlock' in options
     ok(want['secret'] == 'no' and want['CapEff'] == '0' * 16 and want['NoNewPrivs'] == '1' and want['Seccomp'] == '2' and
        want['server'] == 'no' and want['user'] == bare and want['mnt'] == bare and want['net'] == bare and want['descriptors'] == 'none' and want['core'] == 'off' and

@@ -304,6 +304,21 @@ class Person:
         shutil.rmtree(self.base / 'state', ignore_errors=True)
 
 
+def seems_idle(p, log, *argv, **kw):
+    """What makes strace show `pale run ARGV` a machine with idle processors: an option's value, or
+    None where pale does not look, or strace cannot. LOG is a file that may be overwritten."""
+    p.run(*argv, **kw)  # what is made only once is there then
+    p.run('strace', '-f', '-qq', '-o', log, '-e', 'trace=read,openat', *argv, **kw)
+    reads, first = 0, None
+    for line in pathlib.Path(log).read_text(errors='replace').splitlines():
+        pid, _, rest = line.partition(' ')
+        first = first or pid
+        reads += pid == first and rest.strip().startswith('read(')
+        if pid == first and '"/proc/loadavg"' in rest:
+            return f"inject=read:poke_exit=@arg2={b'0.00 0.00 0.00 1/100 1'.hex()}00:when={reads + 1}"
+    return None
+
+
 def tool(p, name, *flags):
     """The program probes/NAME.c in P's workspace."""
     built = p.base.parent / f'bin/{name}'
