@@ -528,7 +528,7 @@ def case_a_first_run_hides_its_own_state(p):
     box.remove()
 
 
-OFTEN = ('flock unlinkat utimensat fsopen fsconfig fsmount move_mount umount2 sendmsg recvmsg sendto recvfrom write dup3 '
+OFTEN = ('flock unlinkat utimensat fsopen fsconfig fsmount move_mount umount2 sendmsg recvmsg sendto recvfrom write pwrite64 dup3 '
          'mkdirat chmod ftruncate').split()
 SWEEP = OFTEN + ('openat openat2 open fstat read pread64 getdents64 readlink fchmod fchown renameat fsync fsetxattr '
                  'fremovexattr open_tree mount_setattr pivot_root fcntl clone3 close_range').split()
