@@ -153,36 +153,35 @@ static int open_below(int dir, const char *name, struct err *err)
 	return fd < 0 ? err_sys(err, -errno, "open the stage's folder %s", name) : fd;
 }
 
-/* Those that the parent made, one upon the other; RET_POINT is -1 where they are in the old
- * root. To detach them by themselves would take a grace period of the kernel. */
-static int attach_layers(struct builder *b, int lower, int both, int *ret_point, struct err *err)
+/* Those that the parent made, one upon the other. 1: not in the old root, so that they are to
+ * be detached by themselves, which takes a grace period of the kernel for each. */
+static int attach_layers(struct builder *b, int lower, int both, struct err *err)
 {
 	_cleanup_(fd_closep) int point = path_open_nolink(b->host, POINT, O_PATH | O_DIRECTORY, 0);
 	int r = point < 0 ? point : sys_move_mount(lower, point);
+	bool aside = r < 0;
 
-	*ret_point = -1;
-	if (r < 0) {
+	if (aside) {
 		fd_close(point);
 		point = aux_dir(b, "lower", err);
 		if (point < 0)
 			return point;
 		r = sys_move_mount(lower, point);
-		if (r == 0)
-			*ret_point = lower;
 	}
 	if (r == 0)
 		r = sys_move_mount(both, lower);
-	return r < 0 ? err_sys(err, r, "attach the layers of the stage") : 0;
+	return r < 0 ? err_sys(err, r, "attach the layers of the stage") : aside;
 }
 
-/* With what is mounted on it. */
-static int detach(int point, struct err *err)
+/* To unmount takes what is on top there, first the one and then the other. */
+static int detach_layers(int lower, struct err *err)
 {
 	char path[64];
-	int r;
+	int r = 0;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", point);
-	r = sys_umount(path, SYS_MNT_DETACH);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", lower);
+	for (int i = 0; i < 2 && r == 0; i++)
+		r = sys_umount(path, SYS_MNT_DETACH);
 	return r < 0 ? err_sys(err, r, "detach the layers of the stage") : 0;
 }
 
@@ -192,10 +191,10 @@ static int make_staged(struct builder *b, int lower, int both, const struct op *
 	_cleanup_(fd_closep) int work = upper < 0 ? upper : open_below(both, "work", err);
 	_cleanup_(fd_closep) int mount = -1;
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	int r = work < 0 ? work : 0, point = -1;
+	int r = work < 0 ? work : 0;
 
 	if (r == 0 && b->channel >= 0)
-		r = attach_layers(b, lower, both, &point, err);
+		r = attach_layers(b, lower, both, err);
 	if (r < 0)
 		return r;
 	if (op->flags & OP_RDONLY)
@@ -205,8 +204,8 @@ static int make_staged(struct builder *b, int lower, int both, const struct op *
 		return err_hint(err, err_wrap(err, mount, "stage the writes in %s", op->dst),
 				"set XDG_STATE_HOME to a folder on a local disk (ext4, xfs, "
 				"btrfs); or --direct");
-	if (point >= 0)
-		r = detach(point, err);
+	if (r == 1)
+		r = detach_layers(lower, err);
 	return r < 0 ? r : take_fd(mount);
 }
 
