@@ -16,6 +16,7 @@
 #include "stage/apply.h"
 #include "stage/live.h"
 #include "stage/mounts.h"
+#include "stage/node.h"
 #include "stage/record.h"
 #include "stage/stage.h"
 
@@ -52,13 +53,6 @@ int run_recover(struct run *run, struct err *err)
 	}
 	*err = failed;
 	return r;
-}
-
-static int mounted(void *data, const int *fds, struct err *err)
-{
-	struct run *run = data;
-
-	return stage_publish(run->stage, run->id, run->stage_roots, run->staging.len, fds, err);
 }
 
 /* Layers below what they cover would be layers of themselves. */
@@ -120,12 +114,33 @@ static int check_mounts(const struct run *run, struct err *err)
 	return r;
 }
 
+static int make_layers(struct run *run, const struct op *op, unsigned index, struct err *err)
+{
+	_cleanup_(fd_closep) int base = path_open_plain(op->src, O_PATH | O_DIRECTORY);
+
+	if (base < 0)
+		return err_sys(err, base, "open %s", op->src);
+	return stage_make_layers(run->stage, index, base, err);
+}
+
+static int open_layers(struct run *run, const struct op *op, unsigned index, int *ret_fd,
+		       struct err *err)
+{
+	int r = stage_layers(run->stage, index, ret_fd, err);
+
+	if (r != -ENOENT)
+		return r;
+	r = make_layers(run, op, index, err);
+	if (r < 0)
+		return r;
+	r = stage_layers(run->stage, index, ret_fd, err);
+	return r == -ENOENT ? err_sys(err, r, "open the layers of stage %s", run->stage->name) : r;
+}
+
 static int add_root(struct run *run, const struct op *op, struct err *err)
 {
 	struct staging_root *root = &run->staging.roots[run->staging.len];
 	unsigned *index = &run->stage_roots[run->staging.len];
-	_cleanup_(fd_closep) int slash = -1;
-	_cleanup_(fd_closep) int base = -1;
 	_cleanup_(fd_closep) int layers = -1;
 	struct stat st;
 	int r = check_place(run, op, err);
@@ -135,26 +150,18 @@ static int add_root(struct run *run, const struct op *op, struct err *err)
 	if (run->staging.len == STAGING_MAX)
 		return err_set(err, ERR_UNSUPPORTED, -E2BIG, "more than %d folders to stage",
 			       STAGING_MAX);
-	slash = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	base = slash < 0 ? -errno : path_open_nolink(slash, op->src + 1, O_PATH | O_DIRECTORY, 0);
-	if (base < 0)
-		return err_sys(err, base, "open %s", op->src);
 	r = stage_add_root(run->stage, op->src, index, err);
 	if (r == 0)
-		r = stage_make_layers(run->stage, *index, base, err);
-	if (r == 0)
-		r = stage_layers(run->stage, *index, &layers, err);
+		r = open_layers(run, op, *index, &layers, err);
 	if (r < 0)
 		return r;
-	if (fstat(base, &st) < 0)
-		return err_sys(err, -errno, "stat %s", op->src);
-	run->base_devs[run->staging.len] = st.st_dev;
 	if (fstat(layers, &st) < 0)
 		return err_sys(err, -errno, "stat the layers of stage %s", run->stage->name);
 	*root = (struct staging_root){.id = {st.st_dev, st.st_ino}, .joined = -1};
 	root->layers = str_printf("%s/roots/%u", run->stage->path, *index);
 	if (!root->layers)
 		return err_oom(err);
+	run->base_devs[run->staging.len] = op->id.dev;
 	run->staging.len++;
 	return 0;
 }
@@ -196,8 +203,6 @@ static int add_roots(struct run *run, struct err *err)
 	int r = check_size(run, err);
 
 	if (r == 0)
-		r = check_mounts(run, err);
-	if (r == 0)
 		r = stage_add_root(run->stage, run->context.workspace.root, &workspace, err);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++)
 		if (plan->ops[i].kind == OP_STAGED)
@@ -205,34 +210,65 @@ static int add_roots(struct run *run, struct err *err)
 	return r;
 }
 
+/* --- while the sandbox is raised --- */
+
+static int raised(void *data, struct err *err)
+{
+	struct run *run = data;
+	const char *command = run->command ? run->command : run->plan->argv.items[0];
+	int r = check_mounts(run, err);
+
+	if (r == 0)
+		r = stage_announce(run->stage, run->id, err);
+	return r < 0 ? r : stage_begin(run->stage, run->id, getpid(), run->t0, command, err);
+}
+
 /* The layers below are of the same filesystem as the stage, as a rule. */
 static bool is_past_t0(const struct run *run)
 {
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	if (timespec_compare(now, run->t0) > 0)
+		return true;
 	for (size_t i = 0; i < run->staging.len; i++)
 		if (run->base_devs[i] != run->staging.roots[i].id.dev)
 			return false;
 	return stage_clock_is_past(run->stage, run->t0);
 }
 
+static int mounted(void *data, const int *fds, struct err *err)
+{
+	struct run *run = data;
+	int r = stage_publish(run->stage, run->id, run->stage_roots, run->staging.len, fds, err);
+
+	return r < 0 ? r : !is_past_t0(run);
+}
+
+static void started(void *data)
+{
+	struct run *run = data;
+
+	for (size_t i = 0; i < run->staging.len; i++)
+		if (run->staging.roots[i].joined < 0)
+			stage_drop_mark(run->stage, run->stage_roots[i]);
+}
+
 int run_stage_begin(struct run *run, struct err *err)
 {
-	const char *command = run->command ? run->command : run->plan->argv.items[0];
 	int r = enter_stage(run, err);
 
 	if (r == 0)
 		r = add_roots(run, err);
 	if (r == 0)
 		r = join_or_clear(run, err);
-	if (r == 0)
-		r = stage_announce(run->stage, run->id, err);
-	if (r == 0)
-		r = stage_begin(run->stage, run->id, getpid(), run->t0, command, err);
 	if (r < 0)
 		return r;
-	if (!is_past_t0(run))
-		run->staging.t0 = run->t0;
+	run->staging.t0 = run->t0;
 	run->staging.lock = run->stage->lock_fd;
+	run->staging.raised = raised;
 	run->staging.mounted = mounted;
+	run->staging.started = started;
 	run->staging.data = run;
 	run->plan->staging = &run->staging;
 	return 0;

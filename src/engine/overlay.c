@@ -4,8 +4,8 @@
  * are thrown away, or to a stage.
  *
  * Layers must be attached in this mount namespace when the overlay is made, which
- * then has copies of its own. Those of a stage are detached again: nothing inside
- * leads to them.
+ * then has copies of its own. Those of a stage are in the old root, and go with it: nothing
+ * inside leads to them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,9 @@
 #include "engine/staged.h"
 #include "engine/target.h"
 #include "plan/plan.h"
+
+/* A folder of the kernel's that no plan has anything of. */
+#define POINT "proc/driver"
 
 struct layers {
 	int lower, upper, work;
@@ -128,12 +131,12 @@ int overlay_apply(struct builder *b, const struct op *op, struct err *err)
 /* --- staged --- */
 
 /* A layer: by its name, or as the mount that the parent made of it. */
-static int open_layer(struct builder *b, const struct op *op, const char *name, struct err *err)
+static int open_layer(struct builder *b, const struct op *op, struct err *err)
 {
 	int fd, r;
 
 	if (b->channel >= 0)
-		return attach_aside(b, op, name, err);
+		return mount_source(b, op, err);
 	fd = path_open_nolink(b->host, op->src + 1, O_PATH | O_DIRECTORY, 0);
 	if (fd < 0)
 		return err_sys(err, fd, "open %s", op->src);
@@ -143,18 +146,6 @@ static int open_layer(struct builder *b, const struct op *op, const char *name, 
 	return r < 0 ? r : fd;
 }
 
-static int close_layer(struct builder *b, int fd, struct err *err)
-{
-	char path[64];
-	int r;
-
-	if (b->channel < 0)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	r = sys_umount(path, SYS_MNT_DETACH);
-	return r < 0 ? err_sys(err, r, "detach a layer of the stage") : 0;
-}
-
 static int open_below(int dir, const char *name, struct err *err)
 {
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -162,15 +153,50 @@ static int open_below(int dir, const char *name, struct err *err)
 	return fd < 0 ? err_sys(err, -errno, "open the stage's folder %s", name) : fd;
 }
 
+/* Those that the parent made, one upon the other. 1: not in the old root, so that they are to
+ * be detached by themselves, which takes a grace period of the kernel for each. */
+static int attach_layers(struct builder *b, int lower, int both, struct err *err)
+{
+	_cleanup_(fd_closep) int point = path_open_nolink(b->host, POINT, O_PATH | O_DIRECTORY, 0);
+	int r = point < 0 ? point : sys_move_mount(lower, point);
+	bool aside = r < 0;
+
+	if (aside) {
+		fd_close(point);
+		point = aux_dir(b, "lower", err);
+		if (point < 0)
+			return point;
+		r = sys_move_mount(lower, point);
+	}
+	if (r == 0)
+		r = sys_move_mount(both, lower);
+	return r < 0 ? err_sys(err, r, "attach the layers of the stage") : aside;
+}
+
+/* To unmount takes what is on top there, first the one and then the other. */
+static int detach_layers(int lower, struct err *err)
+{
+	char path[64];
+	int r = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", lower);
+	for (int i = 0; i < 2 && r == 0; i++)
+		r = sys_umount(path, SYS_MNT_DETACH);
+	return r < 0 ? err_sys(err, r, "detach the layers of the stage") : 0;
+}
+
 static int make_staged(struct builder *b, int lower, int both, const struct op *op, struct err *err)
 {
 	_cleanup_(fd_closep) int upper = open_below(both, "upper", err);
 	_cleanup_(fd_closep) int work = upper < 0 ? upper : open_below(both, "work", err);
+	_cleanup_(fd_closep) int mount = -1;
 	unsigned attrs = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-	int r, mount;
+	int r = work < 0 ? work : 0;
 
-	if (work < 0)
-		return work;
+	if (r == 0 && b->channel >= 0)
+		r = attach_layers(b, lower, both, err);
+	if (r < 0)
+		return r;
 	if (op->flags & OP_RDONLY)
 		attrs |= MOUNT_ATTR_RDONLY;
 	mount = make_overlay(&(struct layers){lower, upper, work, true}, attrs, err);
@@ -178,12 +204,9 @@ static int make_staged(struct builder *b, int lower, int both, const struct op *
 		return err_hint(err, err_wrap(err, mount, "stage the writes in %s", op->dst),
 				"set XDG_STATE_HOME to a folder on a local disk (ext4, xfs, "
 				"btrfs); or --direct");
-	r = close_layer(b, lower, err);
-	if (r == 0)
-		r = close_layer(b, both, err);
-	if (r < 0)
-		fd_close(mount);
-	return r < 0 ? r : mount;
+	if (r == 1)
+		r = detach_layers(lower, err);
+	return r < 0 ? r : take_fd(mount);
 }
 
 static int mount_staged(struct builder *b, const struct op *op, const struct staging_root *root,
@@ -193,8 +216,8 @@ static int mount_staged(struct builder *b, const struct op *op, const struct sta
 			    .src = root->layers,
 			    .id = root->id,
 			    .flags = op->flags & OP_IDMAP};
-	_cleanup_(fd_closep) int lower = open_layer(b, op, "lower", err);
-	_cleanup_(fd_closep) int both = lower < 0 ? lower : open_layer(b, &layers, "layers", err);
+	_cleanup_(fd_closep) int lower = open_layer(b, op, err);
+	_cleanup_(fd_closep) int both = lower < 0 ? lower : open_layer(b, &layers, err);
 
 	return both < 0 ? both : make_staged(b, lower, both, op, err);
 }

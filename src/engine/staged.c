@@ -15,7 +15,7 @@
 #include "warden/protocol.h"
 
 /* The channel is 3; the lock comes after it. */
-enum { LOCK = 4, FIRST_JOINED = 5, MARK_WRITTEN = 'w' };
+enum { LOCK = 4, FIRST_JOINED = 5, MARK_WRITTEN = 'w', MARK_WAIT = 't' };
 #define TICK_NS 200000
 
 int staged_joined(const struct staging *staging, size_t index)
@@ -61,8 +61,8 @@ int staged_keep(const struct staging *staging, int next, struct err *err)
 int staged_report(const struct builder *b, int channel, struct err *err)
 {
 	int fds[STAGING_MAX + 2], r;
-	_cleanup_(fd_closep) int userns = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
-	_cleanup_(fd_closep) int mntns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int userns = fd_open("/proc/self/ns/user", O_RDONLY);
+	_cleanup_(fd_closep) int mntns = fd_open("/proc/self/ns/mnt", O_RDONLY);
 
 	if (userns < 0 || mntns < 0)
 		return err_sys(err, -errno, "open the sandbox's own namespaces");
@@ -91,30 +91,19 @@ int staged_wait(const struct staging *staging, int channel, struct err *err)
 
 	if (!staging)
 		return 0;
-	if (recv(channel, &mark, 1, 0) != 1 || mark != MARK_WRITTEN)
+	if (recv(channel, &mark, 1, 0) != 1 || (mark != MARK_WRITTEN && mark != MARK_WAIT))
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
-	while (!is_past(&staging->t0))
+	while (mark == MARK_WAIT && !is_past(&staging->t0))
 		nanosleep(&pause, NULL);
 	return 0;
 }
 
-int staged_serve(const struct staging *staging, int channel, struct warden_report *ret_report,
-		 struct err *err)
+/* Own or close what came; let the child go on. */
+static int answer(const struct staging *staging, int channel, int *fds, size_t n, struct err *err)
 {
-	int fds[STAGING_MAX + 2];
-	size_t n = array_len(fds);
-	char mark = MARK_WRITTEN;
+	char mark;
 	int r;
 
-	do {
-		r = warden_receive_fds(channel, ret_report, fds, &n);
-	} while (r == -EINTR);
-	if (r < 0 && r != -EPIPE)
-		return err_sys(err, r, "hear of the stage's mounts");
-	if (r < 0)
-		return -EPIPE;
-	if (ret_report->kind != WARDEN_MOUNTED)
-		return 1;
 	if (n != staging->len + 2) {
 		while (n > 0)
 			fd_close(fds[--n]);
@@ -123,7 +112,28 @@ int staged_serve(const struct staging *staging, int channel, struct warden_repor
 	r = staging->mounted(staging->data, fds, err);
 	if (r < 0)
 		return r;
-	if (send(channel, &mark, 1, MSG_NOSIGNAL) == 1 || errno == EPIPE || errno == ECONNRESET)
-		return 0;
-	return err_sys(err, -errno, "let the sandbox go on");
+	mark = r == 1 ? MARK_WAIT : MARK_WRITTEN;
+	if (send(channel, &mark, 1, MSG_NOSIGNAL) != 1 && errno != EPIPE && errno != ECONNRESET)
+		return err_sys(err, -errno, "let the sandbox go on");
+	staging->started(staging->data);
+	return 0;
+}
+
+int staged_serve(const struct staging *staging, int channel, struct warden_report *ret_report,
+		 struct err *err)
+{
+	int fds[STAGING_MAX + 2];
+	size_t n = array_len(fds);
+	int r = staging->raised(staging->data, err);
+
+	if (r < 0)
+		return r;
+	do {
+		r = warden_receive_fds(channel, ret_report, fds, &n);
+	} while (r == -EINTR);
+	if (r < 0 && r != -EPIPE)
+		return err_sys(err, r, "hear of the stage's mounts");
+	if (r < 0)
+		return -EPIPE;
+	return ret_report->kind == WARDEN_MOUNTED ? answer(staging, channel, fds, n, err) : 1;
 }

@@ -25,8 +25,13 @@ struct staging {
 		int joined;        /* a copy of the mount of another run; -1: to be mounted */
 	} roots[STAGING_MAX];
 	size_t len;
-	/* In the supervisor, when all is mounted and nothing executed: FDS are the user and
-	 * the mount namespace and then one for each root, to be owned. */
+	/* In the supervisor, while the child builds its root: what can wait until then, and
+	 * must be done before anything is executed. */
+	int (*raised)(void *data, struct err *err);
+	/* When all is mounted and nothing executed: FDS are the user and the mount namespace
+	 * and then one for each root, to be owned. 1: the clock of files may not be past t0. */
 	int (*mounted)(void *data, const int *fds, struct err *err);
+	/* While the command starts: what nothing waits for. */
+	void (*started)(void *data);
 	void *data;
 };

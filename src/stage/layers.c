@@ -32,11 +32,17 @@ static int open_below(const struct stage *stage, unsigned root, const char *laye
 
 int stage_layers(const struct stage *stage, unsigned root, int *ret_fd, struct err *err)
 {
-	int fd = open_below(stage, root, "", O_PATH | O_DIRECTORY);
+	_cleanup_(fd_closep) int fd = open_below(stage, root, "", O_PATH | O_DIRECTORY);
+	int r = fd < 0 ? fd : 0;
 
-	if (fd < 0)
-		return err_sys(err, fd, "stage %s: open the layers of root %u", stage->name, root);
-	*ret_fd = fd;
+	/* The upper one is made last. */
+	if (r == 0 && faccessat(fd, "upper", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
+	if (r < 0)
+		return r == -ENOENT ? r
+				    : err_sys(err, r, "stage %s: open the layers of root %u",
+					      stage->name, root);
+	*ret_fd = take_fd(fd);
 	return 0;
 }
 
@@ -49,6 +55,16 @@ int stage_upper(const struct stage *stage, unsigned root, int *ret_fd, struct er
 	if (fd < 0)
 		return err_sys(err, fd, "stage %s: open the upper layer of root %u", stage->name,
 			       root);
+	*ret_fd = fd;
+	return 0;
+}
+
+int stage_read_upper(const struct stage *stage, unsigned root, int *ret_fd)
+{
+	int fd = open_below(stage, root, "/upper", DIR_FLAGS);
+
+	if (fd < 0)
+		return fd;
 	*ret_fd = fd;
 	return 0;
 }
@@ -177,15 +193,31 @@ static int remove_mark(int work)
 		return mark;
 	if (unlinkat(mark, "dirty", 0) < 0 && errno != ENOENT)
 		return -errno;
-	return unlinkat(incompat, "volatile", AT_REMOVEDIR) < 0 ? -errno : 0;
+	if (unlinkat(incompat, "volatile", AT_REMOVEDIR) < 0 ||
+	    unlinkat(inner, "incompat", AT_REMOVEDIR) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool has_mark(const struct stage *stage, unsigned root)
+{
+	struct stat st;
+	char name[64];
+
+	snprintf(name, sizeof(name), "roots/%u/work/work/incompat", root);
+	return fstatat(stage->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
 /* What is not as it should be goes as a whole: the kernel makes a new one. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 {
-	_cleanup_(fd_closep) int work = open_below(stage, root, "/work", DIR_FLAGS);
-	int r = work < 0 ? work : remove_mark(work);
+	_cleanup_(fd_closep) int work = -1;
+	int r;
 
+	if (!has_mark(stage, root))
+		return 0;
+	work = open_below(stage, root, "/work", DIR_FLAGS);
+	r = work < 0 ? work : remove_mark(work);
 	if (r < 0 && r != -ENOENT && work >= 0)
 		r = tree_remove(work, "work");
 	return r < 0 && r != -ENOENT
@@ -193,18 +225,12 @@ int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 		       : 0;
 }
 
-void stage_open_work(const struct stage *stage)
+void stage_drop_mark(struct stage *stage, unsigned root)
 {
-	static const char *const folders[] = {"work/work", "work/work/incompat",
-					      "work/work/incompat/volatile"};
-	char name[64];
+	_cleanup_(fd_closep) int work = open_below(stage, root, "/work", DIR_FLAGS);
 
-	for (size_t i = 0; i < stage->n_roots && geteuid() != 0; i++)
-		for (size_t k = 0; k < array_len(folders); k++) {
-			snprintf(name, sizeof(name), "roots/%zu/%s", i, folders[k]);
-			if (fchmodat(stage->dir_fd, name, 0700, 0) < 0)
-				break;
-		}
+	if (work >= 0)
+		(void)remove_mark(work);
 }
 
 /* --- how much --- */

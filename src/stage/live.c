@@ -20,16 +20,18 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "stage/access.h"
+#include "stage/slots.h"
 #include "stage/stage.h"
 
-enum { RUNS_KEPT = 8192, LIVE_MAX = 65536, PATIENCE_MS = 3000, PAUSE_US = 3000 };
+enum { RUNS_KEPT = 8192, PATIENCE_MS = 3000, PAUSE_US = 3000 };
 
-/* What live/RUN says. */
+/* What a slot says. */
 struct holder {
+	char run[STAGE_RUN_MAX];
+	bool is_mounted; /* else nothing below is known */
 	int pid;
 	int userns_fd, mntns_fd; /* numbers there */
 	uint64_t userns, mntns;  /* inodes */
@@ -52,9 +54,9 @@ static int lock_wait(int fd)
 
 void stage_mount_unlock(struct stage *stage)
 {
-	if (stage->mount_lock_fd >= 0)
+	if (stage->has_mount_lock)
 		(void)flock(stage->mount_lock_fd, LOCK_UN);
-	stage->mount_lock_fd = fd_close(stage->mount_lock_fd);
+	stage->has_mount_lock = false;
 }
 
 /* --- reading --- */
@@ -76,38 +78,35 @@ static bool take_numbers(const char *line, uint64_t *ret, size_t n)
 	return true;
 }
 
-static int read_holder(const struct stage *stage, const char *run, unsigned root,
+/* What slot NUMBER says of ROOT. 0: nobody has it; -ENOENT: there are no more. */
+static int read_holder(const struct stage *stage, unsigned number, unsigned root,
 		       struct holder *ret, struct err *err)
 {
-	_cleanup_(str_release) struct str text = {0};
-	_cleanup_(freep) char *name = str_printf("live/%s", run);
-	const char *line;
+	char text[SLOT_SIZE], *line;
+	int r = slots_read(stage, number, text, err);
+	size_t len = strcspn(text, " \n");
 	uint64_t n[5];
-	int r;
 
-	if (!name)
-		return err_oom(err);
-	if (faccessat(stage->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return -ENOENT;
-	r = file_read(stage->dir_fd, name, LIVE_MAX, &text, err);
-	if (r < 0)
+	if (r <= 0)
 		return r;
-	line = str_text(&text);
-	if (!take_numbers(line, n, 5))
-		return -EBADMSG; /* it had not mounted to the end, or has no more */
-	*ret = (struct holder){.pid = (int)n[0],
-			       .userns_fd = (int)n[1],
-			       .mntns_fd = (int)n[2],
-			       .userns = n[3],
-			       .mntns = n[4],
-			       .root_fd = -1};
+	*ret = (struct holder){.root_fd = -1};
+	memcpy(ret->run, text, len < sizeof(ret->run) ? len : sizeof(ret->run) - 1);
+	line = text + len;
+	if (*line++ != ' ' || !take_numbers(line, n, 5))
+		return 1; /* it had not mounted to the end, or has no more */
+	ret->is_mounted = true;
+	ret->pid = (int)n[0];
+	ret->userns_fd = (int)n[1];
+	ret->mntns_fd = (int)n[2];
+	ret->userns = n[3];
+	ret->mntns = n[4];
 	while ((line = strchr(line, '\n')) && *++line)
 		if (take_numbers(line, n, 4) && n[0] == root) {
 			ret->root_fd = (int)n[1];
 			ret->dev = n[2];
 			ret->ino = n[3];
 		}
-	return 0;
+	return 1;
 }
 
 /* FD of process PID, opened anew; it must be what was written down. */
@@ -265,44 +264,40 @@ static bool is_inhabited(uint64_t mntns)
 	return found;
 }
 
-static int list_live(const struct stage *stage, struct strv *ret, struct err *err)
+/* A line in `runs`, and then the slot is free. Else the next one ends it. */
+static int end_run(struct stage *stage, unsigned slot, const char *run_id, struct err *err)
 {
-	int fd = openat(stage->dir_fd, "live", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
+	int r = stage_end(stage, run_id, err);
 
-	if (!dir) {
-		r = err_sys(err, -errno, "look for the runs of stage %s", stage->name);
-		fd_close(fd);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			r = strv_add(ret, entry->d_name);
-	closedir(dir);
-	return r < 0 ? err_oom(err) : 0;
+	if (r == 0)
+		(void)slots_clear(stage, slot);
+	return r;
 }
 
-/* RUN was killed, and took along what it had started: that may take a moment. */
-static int bury(struct stage *stage, const char *run, struct err *err)
+/* It was killed, and took along what it had started: that may take a moment. */
+static int bury(struct stage *stage, unsigned slot, const struct holder *holder, struct err *err)
 {
 	uint64_t end = clock_mono_ns() + PATIENCE_MS * 1000000ull;
-	struct holder holder;
-	int r = read_holder(stage, run, 0, &holder, err);
 
-	while (r == 0 && is_inhabited(holder.mntns) && clock_mono_ns() < end)
+	while (holder->is_mounted && is_inhabited(holder->mntns) && clock_mono_ns() < end)
 		pause_a_little();
-	return r < 0 && r != -EBADMSG && r != -ENOENT ? r : stage_finish(stage, run, err);
+	return end_run(stage, slot, holder->run, err);
 }
 
 int stage_settle(struct stage *stage, struct err *err)
 {
-	_cleanup_(strv_release) struct strv runs = {0};
-	int r = list_live(stage, &runs, err);
+	struct holder holder;
+	int r = stage_modernize(stage, err);
 
-	for (size_t i = 0; i < runs.len && r == 0; i++)
-		r = bury(stage, runs.items[i], err);
+	if (r == 0)
+		r = slots_open(stage, err);
+	for (unsigned slot = 0; r >= 0; slot++) {
+		r = read_holder(stage, slot, 0, &holder, err);
+		if (r == -ENOENT)
+			return 0;
+		if (r == 1)
+			r = bury(stage, slot, &holder, err);
+	}
 	return r;
 }
 
@@ -310,53 +305,64 @@ int stage_settle(struct stage *stage, struct err *err)
 
 int stage_enter(struct stage *stage, struct err *err)
 {
-	int r;
+	int r = slots_open(stage, err);
 
-	stage->mount_lock_fd = openat(stage->dir_fd, "mount-lock",
-				      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	r = stage->mount_lock_fd < 0 ? -errno : lock_wait(stage->mount_lock_fd);
+	if (r < 0)
+		return r;
+	r = lock_wait(stage->mount_lock_fd);
 	if (r < 0)
 		return err_sys(err, r, "lock stage %s", stage->name);
+	stage->has_mount_lock = true;
 	r = stage_reload(stage, err);
 	if (r < 0)
 		return r;
 	r = stage_try_lock(stage, true, err);
 	stage->is_alone = r == 0;
-	return r < 0 && r != -EBUSY ? r : stage_lock(stage, false, err);
+	if (r == -EBUSY)
+		r = stage_check_version(stage, err);
+	return r < 0 ? r : stage_lock(stage, false, err);
+}
+
+/* 1: joined. 0: it has no ROOT; or *DYING. */
+static int try_holder(struct stage *stage, unsigned slot, const struct holder *holder,
+		      int *ret_mount, bool *dying, struct err *err)
+{
+	int r;
+
+	if (!holder->is_mounted) /* one that lives is at its end */
+		return slots_is_held(stage, slot) ? 0 : end_run(stage, slot, holder->run, err);
+	if (holder->root_fd < 0)
+		return 0;
+	r = join_holder(holder, err);
+	if (r >= 0) {
+		*ret_mount = r;
+		return 1;
+	}
+	if (r != -ESRCH && r != -EAGAIN)
+		return r;
+	/* Who lives is about to write that it has it no more. */
+	if (r == -ESRCH && !slots_is_held(stage, slot) && !is_inhabited(holder->mntns))
+		return end_run(stage, slot, holder->run, err);
+	*dying = true;
+	return 0;
 }
 
 /* 1: joined. 0: nobody has ROOT. -EAGAIN: somebody who was killed still does. */
 static int try_join(struct stage *stage, unsigned root, int *ret_mount, struct err *err)
 {
-	_cleanup_(strv_release) struct strv runs = {0};
-	int r = list_live(stage, &runs, err);
 	bool dying = false;
+	int r = 0;
 
-	for (size_t i = 0; i < runs.len && r == 0; i++) {
+	for (unsigned slot = 0; r == 0; slot++) {
 		struct holder holder;
 
-		r = read_holder(stage, runs.items[i], root, &holder, err);
-		if (r == -EBADMSG || r == -ENOENT) {
-			r = stage_finish(stage, runs.items[i], err);
-			continue;
-		}
-		if (r < 0 || holder.root_fd < 0)
-			continue;
-		r = join_holder(&holder, err);
-		if (r >= 0) {
-			*ret_mount = r;
-			return 1;
-		}
-		if (r != -ESRCH && r != -EAGAIN)
-			return r;
-		if (r == -ESRCH && !is_inhabited(holder.mntns)) {
-			r = stage_finish(stage, runs.items[i], err);
-		} else {
-			dying = true;
-			r = 0;
-		}
+		r = read_holder(stage, slot, root, &holder, err);
+		if (r == -ENOENT)
+			return dying ? -EAGAIN : 0;
+		if (r == 1)
+			r = try_holder(stage, slot, &holder, ret_mount, &dying, err);
 	}
-	return r < 0 ? r : dying ? -EAGAIN : 0;
+	return r;
 }
 
 int stage_join(struct stage *stage, unsigned root, int *ret_mount, struct err *err)
@@ -385,50 +391,20 @@ static int describe(const unsigned *roots, size_t n, const int *fds, struct str 
 
 	if (fstat(fds[0], &st[0]) < 0 || fstat(fds[1], &st[1]) < 0)
 		return -errno;
-	r = str_appendf(out, "%d %d %d %llu %llu\n", getpid(), fds[0], fds[1],
+	r = str_appendf(out, " %d %d %d %llu %llu", getpid(), fds[0], fds[1],
 			(unsigned long long)st[0].st_ino, (unsigned long long)st[1].st_ino);
 	for (size_t i = 0; i < n && r == 0; i++) {
 		if (fstat(fds[2 + i], &st[0]) < 0)
 			return -errno;
-		r = str_appendf(out, "%u %d %llu %llu\n", roots[i], fds[2 + i],
+		r = str_appendf(out, "\n%u %d %llu %llu", roots[i], fds[2 + i],
 				(unsigned long long)st[0].st_dev, (unsigned long long)st[0].st_ino);
 	}
 	return r;
 }
 
-static int open_live(struct stage *stage, const char *run_id, int flags)
-{
-	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
-	int fd;
-
-	if (!name)
-		return -ENOMEM;
-	fd = openat(stage->dir_fd, name, flags | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
-}
-
 int stage_announce(struct stage *stage, const char *run_id, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = open_live(stage, run_id, O_CREAT | O_EXCL);
-
-	return fd < 0 ? err_sys(err, fd, "stage %s: write down the run", stage->name) : 0;
-}
-
-static int write_live(struct stage *stage, const char *run_id, const struct str *text)
-{
-	_cleanup_(fd_closep) int fd = open_live(stage, run_id, 0);
-
-	return fd < 0 ? fd : fd_write_all(fd, text->data, text->len);
-}
-
-/* A line that is no line of numbers. To cut a file off would have ext4 write it
- * out at once, behind whatever else waits for the disk. */
-static void cross_out(struct stage *stage, const char *run_id)
-{
-	_cleanup_(fd_closep) int fd = open_live(stage, run_id, 0);
-
-	if (fd >= 0)
-		(void)fd_write_all(fd, "-", 1);
+	return slots_take(stage, run_id, err);
 }
 
 int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots, size_t n,
@@ -447,7 +423,7 @@ int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots
 	stage->held_len = n + 2;
 	r = describe(roots, n, fds, &text);
 	if (r == 0)
-		r = write_live(stage, run_id, &text);
+		r = slots_write(stage, (unsigned)stage->slot, run_id, text.data);
 	if (r < 0)
 		return err_sys(err, r, "stage %s: write down what is mounted", stage->name);
 	stage_mount_unlock(stage);
@@ -462,9 +438,9 @@ void stage_leave(struct stage *stage, const char *run_id)
 	free(stage->held);
 	stage->held = NULL;
 	stage->held_len = 0;
-	cross_out(stage, run_id);
+	if (stage->slot >= 0)
+		(void)slots_write(stage, (unsigned)stage->slot, run_id, "");
 	stage_mount_unlock(stage);
-	stage_open_work(stage);
 }
 
 static bool holds_nothing(const struct stage *stage)
@@ -485,25 +461,21 @@ static bool holds_nothing(const struct stage *stage)
 /* The mount lock first: who waits for it would take the other for that of an apply. */
 void stage_tidy(struct stage *stage)
 {
-	_cleanup_(fd_closep) int lock = openat(stage->dir_fd, "mount-lock",
-					       O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-
 	struct stat st;
 
-	if (lock < 0 || fstatat(stage->dir_fd, "runs", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    st.st_size < RUNS_KEPT || flock(lock, LOCK_EX | LOCK_NB) < 0 || !holds_nothing(stage))
+	if (stage->mount_lock_fd < 0 || stage->runs_fd < 0 || fstat(stage->runs_fd, &st) < 0 ||
+	    st.st_size < RUNS_KEPT || flock(stage->mount_lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return;
-	if (stage_try_lock(stage, true, NULL) == 0)
+	stage->has_mount_lock = true;
+	if (holds_nothing(stage) && stage_try_lock(stage, true, NULL) == 0)
 		(void)unlinkat(stage->dir_fd, "runs", 0);
+	stage_mount_unlock(stage);
 }
 
 int stage_finish(struct stage *stage, const char *run_id, struct err *err)
 {
-	_cleanup_(freep) char *name = str_printf("live/%s", run_id);
-	int r = name ? stage_end(stage, run_id, err) : err_oom(err);
+	int r = stage->slot < 0 ? 0 : end_run(stage, (unsigned)stage->slot, run_id, err);
 
-	/* Else the next one ends it. */
-	if (r == 0)
-		(void)unlinkat(stage->dir_fd, name, 0);
+	stage->slot = -1;
 	return r;
 }

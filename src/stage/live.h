@@ -4,11 +4,11 @@
  *
  * Two mounts on one upper layer are undefined in the kernel. So a run that has
  * mounted keeps descriptors of its namespaces and of the overlays' roots, and
- * writes their numbers to live/RUN; a later one opens them through /proc, enters
+ * writes their numbers to its slot; a later one opens them through /proc, enters
  * the namespaces in a child, and takes a copy of the mount.
  *
  * Who decides holds the mount lock until its own mounts are written down: under
- * that lock, what is mounted is what live/ says.
+ * that lock, what is mounted is what the slots say.
  */
 #pragma once
 #include <stdbool.h>
@@ -33,10 +33,11 @@ int stage_publish(struct stage *stage, const char *run_id, const unsigned *roots
 		  const int *fds, struct err *err);
 /* The run's last process is gone. The shared lock stays. */
 void stage_leave(struct stage *stage, const char *run_id);
-/* Nothing is left to do about it: a line in `runs`, and none in live/. */
+/* Nothing is left to do about it: a line in `runs`, and its slot is free. Of a run that was
+ * not announced, nothing. */
 int stage_finish(struct stage *stage, const char *run_id, struct err *err);
 /* After that: where nothing is staged, and nobody else is here, the log begins anew.
- * The lock may be gone. */
+ * The shared lock may be gone. */
 void stage_tidy(struct stage *stage);
 void stage_mount_unlock(struct stage *stage);
 /* With the exclusive lock: nothing of a killed run is left. Waits for what is

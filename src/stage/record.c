@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -216,13 +217,41 @@ static int record(struct stage *stage, const char *run_id, struct stage_summary 
 	return r;
 }
 
+/* An empty layer that looks like its base. */
+static bool is_bare(const struct stage *stage, unsigned root)
+{
+	_cleanup_(fd_closep) int upper = -1;
+	struct stat st, base;
+	int r = stage_read_upper(stage, root, &upper);
+
+	if (r < 0)
+		return r == -ENOENT;
+	return fstat(upper, &st) == 0 && lstat(stage->roots[root].path, &base) == 0 &&
+	       st.st_mode == base.st_mode && upper_mark(upper) == UPPER_PLAIN &&
+	       dir_is_empty(upper);
+}
+
+/* As most runs leave it: then there is nothing to be compared, nor kept. */
+static bool is_bare_stage(const struct stage *stage)
+{
+	for (unsigned i = 0; i < stage->n_roots; i++)
+		if (!is_bare(stage, i))
+			return false;
+	return faccessat(stage->dir_fd, "index", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
 int stage_record(struct stage *stage, const char *run_id, struct stage_summary *ret,
 		 struct err *err)
 {
-	_cleanup_(fd_closep) int held = lock(stage, err);
+	_cleanup_(fd_closep) int held = -1;
 	struct err failed = {0};
 	int r = -EAGAIN;
 
+	if (is_bare_stage(stage)) {
+		ret->n_changes = 0;
+		return 0;
+	}
+	held = lock(stage, err);
 	if (held < 0)
 		return held;
 	/* The user may be changing the base at this moment. */

@@ -16,8 +16,8 @@
 
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/str.h"
+#include "stage/access.h"
 #include "stage/stage.h"
 #include "stage/text.h"
 
@@ -26,7 +26,7 @@ enum { RUNS_MAX = 64 << 20, SUM = 8 };
 
 int stage_boot_id(char ret_id[STAGE_BOOT_MAX], struct err *err)
 {
-	_cleanup_(fd_closep) int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	_cleanup_(fd_closep) int fd = fd_open(BOOT_ID, O_RDONLY);
 	ssize_t n = fd < 0 ? -1 : read(fd, ret_id, STAGE_BOOT_MAX - 1);
 
 	if (n <= 0)
@@ -46,24 +46,23 @@ static void checksum(const char *text, size_t len, char ret_sum[SUM + 1])
 	snprintf(ret_sum, SUM + 1, "%08" PRIx32, sum);
 }
 
-static int append(struct stage *stage, struct str *line, struct err *err)
+/* Begun by a newline: it must not become part of a line that was torn. */
+static int append(struct stage *stage, const struct str *line, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = openat(
-		stage->dir_fd, "runs", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char sum[SUM + 1], last = '\n';
-	off_t end;
+	_cleanup_(str_release) struct str text = {0};
+	char sum[SUM + 1];
 	int r;
 
-	if (fd < 0)
+	if (stage->runs_fd < 0)
+		stage->runs_fd = openat(stage->dir_fd, "runs",
+					O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+					0600);
+	if (stage->runs_fd < 0)
 		return err_sys(err, -errno, "open the runs of stage %s", stage->name);
-	/* A line must not become part of one that was torn. */
-	end = lseek(fd, 0, SEEK_END);
-	if (end > 0 && pread(fd, &last, 1, end - 1) == 1 && last != '\n')
-		(void)fd_write_all(fd, "\n", 1);
 	checksum(line->data, line->len, sum);
-	if (str_appendf(line, " %s\n", sum) < 0)
+	if (str_appendf(&text, "\n%s %s\n", line->data, sum) < 0)
 		return err_oom(err);
-	r = fd_write_all(fd, line->data, line->len);
+	r = fd_write_all(stage->runs_fd, text.data, text.len);
 	return r < 0 ? err_sys(err, r, "write to the runs of stage %s", stage->name) : 0;
 }
 
@@ -169,17 +168,19 @@ static int take_line(struct list *list, char *line)
 int stage_runs(const struct stage *stage, struct stage_run **ret, size_t *ret_n, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(fd_closep) int fd = -1;
 	struct list list = {0};
 	char *line, *next = NULL;
 	int r = 0;
 
 	*ret = NULL;
 	*ret_n = 0;
-	if (faccessat(stage->dir_fd, "runs", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+	fd = open_file(stage->dir_fd, "runs", 0);
+	if (fd == -ENOENT)
 		return 0;
-	r = file_read(stage->dir_fd, "runs", RUNS_MAX, &text, err);
+	r = fd < 0 ? fd : fd_read_all(fd, RUNS_MAX, &text);
 	if (r < 0)
-		return r;
+		return err_sys(err, r, "read the runs of stage %s", stage->name);
 	line = text.data ? strtok_r(text.data, "\n", &next) : NULL;
 	for (; line && r == 0; line = strtok_r(NULL, "\n", &next))
 		r = take_line(&list, line);

@@ -20,10 +20,12 @@
 #include "base/str.h"
 #include "base/tree-remove.h"
 #include "stage/live.h"
+#include "stage/slots.h"
 #include "stage/text.h"
 
 #define STAGES    "stages"
-#define HEAD      "pale-stage 1"
+#define HEAD      "pale-stage 2"
+#define OLD_HEAD  "pale-stage 1"
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 enum { FILE_MAX = 1 << 20 };
 
@@ -52,6 +54,7 @@ struct stage *stage_free(struct stage *stage)
 		return NULL;
 	stage_unlock(stage);
 	stage_mount_unlock(stage);
+	fd_close(stage->mount_lock_fd);
 	for (size_t i = 0; i < stage->held_len; i++)
 		fd_close(stage->held[i]);
 	free(stage->held);
@@ -71,7 +74,7 @@ static struct stage *stage_new(const char *name)
 
 	if (!stage)
 		return NULL;
-	stage->dir_fd = stage->lock_fd = stage->mount_lock_fd = -1;
+	stage->dir_fd = stage->lock_fd = stage->mount_lock_fd = stage->slot = stage->runs_fd = -1;
 	stage->name = strdup(name);
 	return stage->name ? stage : stage_free(stage);
 }
@@ -147,34 +150,50 @@ static bool has_more_layers(const struct stage *stage)
 	return faccessat(stage->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int read_file(struct stage *stage, struct err *err)
+static int parse_file(struct stage *stage, struct str *text, struct err *err)
 {
-	_cleanup_(str_release) struct str text = {0};
 	char *line, *next = NULL;
-	struct stat st;
-	int r;
+	int r = 0;
 
-	if (fstatat(stage->dir_fd, "stage", &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return err_sys(err, -errno, "stat the stage's file");
-	r = file_read(stage->dir_fd, "stage", FILE_MAX, &text, err);
-	if (r < 0)
-		return r;
-	stage->file_ino = st.st_ino;
-	stage->file_ctime = st.st_ctim;
 	for (size_t i = 0; i < stage->n_roots; i++)
 		free(stage->roots[i].path);
 	stage->n_roots = 0;
 	stage->created = (struct timespec){0};
-	if (!str_starts(str_text(&text), HEAD "\n") || strlen(text.data) != text.len ||
-	    text.data[text.len - 1] != '\n')
+	stage->is_old = str_starts(str_text(text), OLD_HEAD "\n");
+	if ((!stage->is_old && !str_starts(str_text(text), HEAD "\n")) ||
+	    strlen(text->data) != text->len || text->data[text->len - 1] != '\n')
 		return refuse_broken(stage, err);
-	strtok_r(text.data, "\n", &next);
+	strtok_r(text->data, "\n", &next);
 	while (r == 0 && (line = strtok_r(NULL, "\n", &next)))
 		r = read_line(stage, line);
 	if (r == -ENOMEM)
 		return err_oom(err);
 	return r < 0 || !stage->created.tv_sec || has_more_layers(stage) ? refuse_broken(stage, err)
 									 : 0;
+}
+
+/* -ENOENT, err untouched. */
+static int read_file(struct stage *stage, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	_cleanup_(fd_closep) int fd = -1;
+	struct stat st;
+	int r;
+
+	fd = openat(stage->dir_fd, "stage",
+		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return -ENOENT;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, -errno, "open the stage's file");
+	if (!S_ISREG(st.st_mode))
+		return refuse_broken(stage, err);
+	r = fd_read_all(fd, FILE_MAX, &text);
+	if (r < 0)
+		return err_sys(err, r, "read the stage's file");
+	stage->file_ino = st.st_ino;
+	stage->file_ctime = st.st_ctim;
+	return parse_file(stage, &text, err);
 }
 
 /* It is only ever replaced as a whole. */
@@ -190,10 +209,37 @@ int stage_reload(struct stage *stage, struct err *err)
 		       : read_file(stage, err);
 }
 
+int stage_check_version(const struct stage *stage, struct err *err)
+{
+	if (!stage->is_old)
+		return 0;
+	err_set(err, ERR_SYSTEM, -EBUSY, "stage %s is in use by an earlier version of pale",
+		stage->name);
+	return err_hint(err, -EBUSY, "wait until its runs have ended, or use another --stage");
+}
+
+/* That had a folder with a file for each living run. */
+int stage_modernize(struct stage *stage, struct err *err)
+{
+	int r;
+
+	if (!stage->is_old)
+		return 0;
+	r = unlinkat(stage->dir_fd, "live", AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
+	if (r < 0) {
+		err_set(err, ERR_SYSTEM, r,
+			"stage %s was left by runs of an earlier version of pale, which were killed",
+			stage->name);
+		return err_hint(err, r, "if none of them goes on: rm -r '%s/live'", stage->path);
+	}
+	r = write_file(stage, err);
+	return r < 0 ? r : read_file(stage, err);
+}
+
 /* --- the folder --- */
 
 /* NAME in DIR, a folder of ours. -ENOENT, err untouched. */
-static int open_dir(int dir, const char *name, bool create, struct err *err)
+static int open_dir(int dir, const char *name, bool create, uid_t uid, struct err *err)
 {
 	struct stat st;
 	int fd = openat(dir, name, DIR_FLAGS);
@@ -205,7 +251,7 @@ static int open_dir(int dir, const char *name, bool create, struct err *err)
 	}
 	if (fd < 0)
 		return errno == ENOENT ? -ENOENT : err_sys(err, -errno, "open the folder %s", name);
-	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH)) {
+	if (fstat(fd, &st) < 0 || st.st_uid != uid || st.st_mode & (S_IWGRP | S_IWOTH)) {
 		fd_close(fd);
 		return err_set(err, ERR_SYSTEM, -EPERM, "the folder %s is not yours alone", name);
 	}
@@ -216,36 +262,42 @@ static int open_dir(int dir, const char *name, bool create, struct err *err)
  * lock there is none. */
 static int make_file(struct stage *stage, struct err *err)
 {
-	_cleanup_(fd_closep) int lock = openat(stage->dir_fd, "mount-lock",
-					       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int r = slots_open(stage, err);
 
-	if (lock < 0 || flock(lock, LOCK_EX) < 0)
+	if (r < 0)
+		return r;
+	if (flock(stage->mount_lock_fd, LOCK_EX) < 0)
 		return err_sys(err, -errno, "lock stage %s", stage->name);
-	if (faccessat(stage->dir_fd, "stage", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return read_file(stage, err);
+	stage->has_mount_lock = true;
+	r = read_file(stage, err);
+	if (r != -ENOENT)
+		return r;
 	/* Its removal did not come to its end, or somebody else lost the file. */
 	if (has_more_layers(stage))
 		return refuse_broken(stage, err);
-	for (const char *const *name = (const char *const[]){"roots", "live", NULL}; *name; name++)
-		if (mkdirat(stage->dir_fd, *name, 0700) < 0 && errno != EEXIST)
-			return err_sys(err, -errno, "make the stage's folder %s", *name);
+	if (mkdirat(stage->dir_fd, "roots", 0700) < 0 && errno != EEXIST)
+		return err_sys(err, -errno, "make the stage's folder roots");
 	clock_gettime(CLOCK_REALTIME, &stage->created);
-	return write_file(stage, err);
+	r = write_file(stage, err);
+	return r < 0 ? r : read_file(stage, err);
 }
 
-static int fill(struct stage *stage, int stages, bool create, struct err *err)
+static int fill(struct stage *stage, int stages, bool create, uid_t uid, struct err *err)
 {
 	int r;
 
-	stage->dir_fd = open_dir(stages, stage->name, create, err);
+	stage->dir_fd = open_dir(stages, stage->name, create, uid, err);
 	if (stage->dir_fd < 0)
 		return stage->dir_fd;
 	r = path_of_fd(stage->dir_fd, &stage->path);
 	if (r < 0)
 		return err_sys(err, r, "find stage %s", stage->name);
-	if (faccessat(stage->dir_fd, "stage", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return read_file(stage, err);
-	return create ? make_file(stage, err) : -ENOENT;
+	r = read_file(stage, err);
+	if (r != -ENOENT || !create)
+		return r;
+	r = make_file(stage, err);
+	stage_mount_unlock(stage);
+	return r;
 }
 
 int stage_open(const char *state_dir, const char *name, bool create, struct stage **ret,
@@ -254,6 +306,7 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 	_cleanup_(fd_closep) int state = -1;
 	_cleanup_(fd_closep) int stages = -1;
 	_cleanup_(stage_freep) struct stage *stage = stage_new(name);
+	uid_t uid = geteuid();
 	int r = check_name(name, err);
 
 	if (!stage)
@@ -266,10 +319,10 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 		state = private_dir_open(state_dir, true, err);
 	if (state < 0)
 		return state;
-	stages = open_dir(state, STAGES, create, err);
+	stages = open_dir(state, STAGES, create, uid, err);
 	if (stages < 0)
 		return stages;
-	r = fill(stage, stages, create, err);
+	r = fill(stage, stages, create, uid, err);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(stage);
@@ -372,6 +425,7 @@ void stage_unlock(struct stage *stage)
 	if (stage->lock_fd >= 0)
 		(void)flock(stage->lock_fd, LOCK_UN);
 	stage->lock_fd = fd_close(stage->lock_fd);
+	stage->runs_fd = fd_close(stage->runs_fd);
 }
 
 /* Changed, looked at, and changed again within one tick. */
@@ -397,7 +451,7 @@ int stage_list(const char *state_dir, char ***ret_names, struct err *err)
 	DIR *dir = NULL;
 
 	if (state >= 0)
-		fd = open_dir(state, STAGES, false, err);
+		fd = open_dir(state, STAGES, false, geteuid(), err);
 	if (fd < 0 && fd != -ENOENT)
 		return fd;
 	if (fd >= 0) {

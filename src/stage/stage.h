@@ -5,9 +5,9 @@
  *     <state>/stages/NAME/
  *       stage                   what it is: "created", one "root" per host folder
  *       lock                    shared by runs, exclusive for who changes the stage
- *       mount-lock              held while somebody decides to mount or to join
+ *       mount-lock              held while somebody decides to mount or to join; in it,
+ *                               where the mounts of living runs are found; see slots.h
  *       runs                    a line when a run begins, one when it has ended
- *       live/RUN                where the mounts of a living run are found; see live.h
  *       roots/INDEX/upper, …/work     the layers of the overlay of that root
  *
  * Everything is the user's alone, 0700. While a run lives only the kernel
@@ -41,9 +41,13 @@ struct stage {
 	ino_t file_ino;           /* of the file that was read */
 	struct timespec file_ctime;
 	int lock_fd;       /* stage_lock(); -1: not held */
-	int mount_lock_fd; /* stage_mount_lock(); -1: not held */
-	bool is_alone;     /* no other run had it when we took the lock */
-	int *held;         /* what a later run needs to join ours; see live.h */
+	bool is_old;       /* of a version that kept living runs elsewhere */
+	int mount_lock_fd; /* -1: not open */
+	bool has_mount_lock;
+	int slot;      /* of our run, in the file of that lock; -1: none */
+	int runs_fd;   /* of the log, for as long as we have a lock; -1: not open */
+	bool is_alone; /* no other run had it when we took the lock */
+	int *held;     /* what a later run needs to join ours; see live.h */
 	size_t held_len;
 };
 
@@ -56,23 +60,31 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 struct stage *stage_free(struct stage *stage); /* NULL ok; lets go of the locks */
 DEFINE_CLEANUP(struct stage *, stage_free);
 
+/* -EBUSY: it is of an earlier version, and others have it. */
+int stage_check_version(const struct stage *stage, struct err *err);
+/* With the lock held exclusively: bring it up to date, if it is of an earlier version. */
+int stage_modernize(struct stage *stage, struct err *err);
 /* Read again what others may have added. -ENOENT, err untouched: it was removed. */
 int stage_reload(struct stage *stage, struct err *err);
 /* The root for the host's folder PATH, added if there is none. Under the mount lock. */
 int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, struct err *err);
-/* roots/INDEX, which has both layers: O_PATH | O_DIRECTORY. */
+/* roots/INDEX, which has both layers: O_PATH | O_DIRECTORY. -ENOENT, err untouched: not
+ * both of them were made. */
 int stage_layers(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
 /* -ENOENT, err untouched: its layers were never made, and nothing was staged. */
 int stage_upper(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
+/* The same, to be listed. */
+int stage_read_upper(const struct stage *stage, unsigned root, int *ret_fd);
 /* Make the layers of ROOT where they are missing; the upper one gets the owner and
  * mode of the folder BASE. -ENOTSUP: this filesystem can hold none. */
 int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *err);
 /* Before a fresh mount: a volatile overlay does not mount over the mark that an
  * earlier one left. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err);
-/* After a run: the kernel's own folders give nobody any permission, their owner who wants
- * to remove them included. */
-void stage_open_work(const struct stage *stage);
+/* The same after a fresh mount, while there is time: the kernel only looks for it when it
+ * mounts. And its own folder gives nobody any permission, its owner who wants to remove it
+ * included: now it does. What fails is done by the other. */
+void stage_drop_mark(struct stage *stage, unsigned root);
 /* Bytes on disk in all upper layers. */
 int stage_size(const struct stage *stage, uint64_t *ret_bytes, struct err *err);
 

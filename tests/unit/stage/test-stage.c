@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "scratch.h"
 #include "stage/live.h"
+#include "stage/slots.h"
 #include "stage/text.h"
 #include "tap.h"
 
@@ -176,21 +177,77 @@ static void test_left(void)
 {
 	struct stage *stage = open_stage("left", true);
 	struct stage_run *runs;
+	char text[SLOT_SIZE];
 	struct err err = {0};
 	size_t n;
 	int mount;
 
 	(void)stage_begin(stage, "dead", 99999999, (struct timespec){1, 0}, "x", &err);
-	scratch_write("state/stages/left/live/dead", "99999999 5 6 1 1\n0 7 1 1\n");
-	scratch_write("state/stages/left/live/torn", "9999");
+	(void)stage_begin(stage, "torn", 99999999, (struct timespec){1, 0}, "x", &err);
+	tap_ok(slots_open(stage, &err) == 0 &&
+		       slots_write(stage, 0, "dead", " 99999999 5 6 1 1\n0 7 1 1") == 0 &&
+		       slots_write(stage, 2, "torn", " 9999") == 0,
+	       "two that were killed");
+	tap_ok(slots_read(stage, 0, text, &err) == 1 && slots_read(stage, 1, text, &err) == 0 &&
+		       slots_read(stage, 2, text, &err) == 1 &&
+		       slots_read(stage, 3, text, &err) == -ENOENT,
+	       "they are read");
 	tap_ok(stage_enter(stage, &err) == 0 && stage->is_alone, "nobody is there");
 	tap_ok(stage_join(stage, 0, &mount, &err) == 0 && mount == -1, "nothing to join");
-	tap_ok(access("state/stages/left/live/dead", F_OK) < 0 &&
-		       access("state/stages/left/live/torn", F_OK) < 0,
-	       "what is written of it is gone");
-	tap_ok(stage_runs(stage, &runs, &n, &err) == 0 && n == 1 && runs[0].is_ended,
-	       "and it has ended");
+	tap_ok(slots_read(stage, 0, text, &err) == 0 && slots_read(stage, 2, text, &err) == -ENOENT,
+	       "what is written of them is gone");
+	tap_ok(stage_runs(stage, &runs, &n, &err) == 0 && n == 2 && runs[0].is_ended &&
+		       runs[1].is_ended,
+	       "and they have ended");
 	stage_runs_free(runs, n);
+	stage_free(stage);
+}
+
+/* What one says of itself is nobody else's to remove while it lives. */
+static void test_slots(void)
+{
+	struct stage *a = open_stage("slots", true), *b = open_stage("slots", false);
+	char text[SLOT_SIZE];
+	struct err err = {0};
+	int mount;
+
+	tap_ok(stage_enter(a, &err) == 0 && stage_announce(a, "a", &err) == 0 && a->slot == 0,
+	       "a run has the first slot");
+	stage_leave(a, "a");
+	tap_ok(stage_enter(b, &err) == 0 && !b->is_alone, "another comes");
+	tap_ok(stage_join(b, 0, &mount, &err) == 0 && mount == -1, "has nothing to join");
+	tap_ok(stage_announce(b, "b", &err) == 0 && b->slot == 1, "and gets the second");
+	tap_ok(stage_finish(a, "a", &err) == 0 && slots_read(b, 0, text, &err) == 0,
+	       "the first ends");
+	tap_ok(slots_read(b, 1, text, &err) == 1 && str_eq(text, "b\n"), "the second goes on");
+	tap_ok(slots_is_held(a, 1), "which can be told");
+	stage_free(b);
+	tap_ok(!slots_is_held(a, 1) && slots_read(a, 1, text, &err) == 1, "so can its death");
+	stage_free(a);
+}
+
+static void test_old(void)
+{
+	struct stage *stage = open_stage("old", true);
+	struct err err = {0};
+	unsigned index;
+
+	(void)stage_add_root(stage, "/base", &index, &err);
+	stage_free(stage);
+	scratch_write("state/stages/old/stage",
+		      "pale-stage 1\ncreated 5.000000006\nroot 0 /base\n");
+	tap_ok(mkdir("state/stages/old/live", 0700) == 0, "as an earlier version had it");
+	scratch_write("state/stages/old/live/run", "");
+	stage = open_stage("old", false);
+	tap_ok(stage && stage->is_old && stage->n_roots == 1, "it is read");
+	tap_ok(stage_enter(stage, &err) < 0 && strstr(err.message, "earlier version"),
+	       "with what a killed run left it is refused");
+	stage_free(stage);
+	unlink("state/stages/old/live/run");
+	stage = open_stage("old", false);
+	tap_ok(stage_enter(stage, &err) == 0 && !stage->is_old && stage->created.tv_sec == 5 &&
+		       access("state/stages/old/live", F_OK) < 0,
+	       "else it is brought up to date");
 	stage_free(stage);
 }
 
@@ -240,6 +297,8 @@ int main(void)
 		test_locks();
 		test_layers();
 		test_left();
+		test_slots();
+		test_old();
 		test_list_and_remove();
 	}
 	scratch_leave();
