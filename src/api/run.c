@@ -348,8 +348,7 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
-	struct network_ear ear = {
-		.starts = tell_start, .refused = tell_refused, .data = run};
+	struct network_ear ear = {.starts = tell_start, .refused = tell_refused, .data = run};
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
 	if (plan->tool)

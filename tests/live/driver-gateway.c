@@ -261,8 +261,7 @@ static int run(struct plan *plan, struct err *err)
 {
 	const struct stdio stdio = {.fd = {0, 1, 2}};
 	struct result result = {0};
-	int r = engine_run(plan, &stdio, &(struct attendants){.gateway = &gateway}, &result,
-			   err);
+	int r = engine_run(plan, &stdio, &(struct attendants){.gateway = &gateway}, &result, err);
 
 	status = result_status(&result);
 	events_release(&result.events);
