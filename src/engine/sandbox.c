@@ -88,6 +88,14 @@ _Noreturn static void become_bwrap(const struct sandbox *s, int channel)
 	_exit(1);
 }
 
+static bool limits_are_shown(const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == OP_CGROUP_VIEW)
+			return true;
+	return false;
+}
+
 /* Where there is a processor for it, the network is made apart. */
 static bool connects(const struct sandbox *s)
 {
@@ -124,8 +132,6 @@ static int clone_child(struct sandbox *s, const struct stdio *inner, const struc
 				      .exit_signal = SIGCHLD};
 	int pair[2], r, cgroup = cgroup_clone_fd(&s->limiter.cgroup);
 
-	if (s->plan->engine == ENGINE_NATIVE && !s->stands)
-		beside_init(&s->beside);
 	args.flags = namespaces(s) | CLONE_PIDFD;
 	if (cgroup >= 0) {
 		args.flags |= CLONE_INTO_CGROUP;
@@ -194,48 +200,48 @@ static void hold_mounts(struct sandbox *s)
 		s->mounts = fd_close(s->mounts);
 }
 
-/* What must be so before the command starts. */
-static int attend(struct sandbox *s, struct err *err)
+/* What must be so before the command starts, and needs nothing of the child. */
+static int get_ready(struct sandbox *s, struct err *err)
 {
-	int r = guard_open(&s->guard, s->plan, &s->power, s->events, err);
+	int r = cgroup_is_passed(s->plan) ? limiter_open(&s->limiter, &s->limits, err) : 0;
 
+	if (r == 0)
+		r = guard_open(&s->guard, s->plan, &s->power, s->events, err);
 	if (r == 0 && s->prelude)
 		s->prelude->play(s->prelude->data);
+	s->is_ready = r == 0;
 	return r;
 }
 
-/* bwrap's child waits for nobody, and its sandbox is further down: nothing can be bound again
- * there. */
-static int raise_by_bwrap(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
-			  struct err *err)
-{
-	int r = attend(s, err);
-
-	return r < 0 ? r : clone_child(s, inner, pty, err);
-}
-
-/* First what the child waits for at once, then what it needs at the end. */
+/* First what the child waits for at once. Then the helper's turn comes: the child needs its
+ * network sooner than the rest. */
 static int serve_child(struct sandbox *s, struct err *err)
 {
-	struct err unmade = {0};
-	int made, r = userns_grant(s->plan, s->warden, s->channel, err);
+	int r = userns_grant(s->plan, s->warden, s->channel, err);
 
-	if (r == 0 && connects(s))
-		r = net_maker_start(&s->net_maker, s->pidfd, s->channel, err);
 	if (r == 0)
 		r = userns_serve(s->plan, s->warden, s->pidfd, s->channel, err);
-	if (r == 0 && cgroup_is_passed(s->plan)) {
-		r = limiter_open(&s->limiter, &s->limits, err);
-		if (r == 0)
-			r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
+	if (r == 0 && connects(s)) {
+		r = net_maker_start(&s->net_maker, s->pidfd, s->channel, err);
+		sched_yield();
 	}
-	if (r == 0)
-		r = attend(s, err);
+	if (r == 0 && !s->is_ready)
+		r = get_ready(s, err);
+	if (r == 0 && cgroup_is_passed(s->plan))
+		r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
 	if (r == 0) {
 		guard_enter(&s->guard, s->warden, s->pidfd);
 		hold_mounts(s);
 	}
-	made = net_maker_wait(&s->net_maker, &unmade);
+	return r;
+}
+
+/* The child is served, and goes on when its network is there. */
+static int serve(struct sandbox *s, struct err *err)
+{
+	struct err unmade = {0};
+	int r = serve_child(s, err), made = net_maker_wait(&s->net_maker, &unmade);
+
 	if (r == 0 && made < 0)
 		*err = unmade;
 	if (r < 0 || made < 0)
@@ -243,18 +249,36 @@ static int serve_child(struct sandbox *s, struct err *err)
 	return userns_let_go_on(s->channel, s->beside.sent, err);
 }
 
+/* Where all processors are busy nothing is gained by doing it later; perhaps one is idle
+ * afterwards. The cgroup comes first where the child shows it early. bwrap's child waits for
+ * nobody. */
+static int prepare_clone(struct sandbox *s, struct err *err)
+{
+	bool may = s->plan->engine == ENGINE_NATIVE && !s->stands;
+	int r;
+
+	if (may)
+		beside_init(&s->beside);
+	if (s->beside.on && !limits_are_shown(s->plan))
+		return 0;
+	r = get_ready(s, err);
+	if (r == 0 && may && !s->beside.on)
+		beside_init(&s->beside);
+	return r;
+}
+
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
 		  struct warden_report *ret_report, struct err *err)
 {
-	int r;
+	int r = prepare_clone(s, err);
 
 	if (s->plan->net.brokered)
 		parked_make_room(); /* its sockets come to us */
-	if (s->plan->engine == ENGINE_BWRAP)
-		return raise_by_bwrap(s, inner, pty, err);
-	r = clone_child(s, inner, pty, err);
 	if (r == 0)
-		r = serve_child(s, err);
+		r = clone_child(s, inner, pty, err);
+	if (r < 0 || s->plan->engine == ENGINE_BWRAP)
+		return r; /* the sandbox is further down: nothing can be bound again there */
+	r = serve(s, err);
 	if (r < 0 || !s->plan->staging)
 		return r;
 	/* A child that fails before it has mounted says so, or is simply gone: that is seen
