@@ -200,7 +200,6 @@ static int die_with_parent(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-/* All is built, and nothing runs yet. */
 static int await_parent(const struct beside *beside, struct err *err)
 {
 	bool moved;
@@ -210,6 +209,22 @@ static int await_parent(const struct beside *beside, struct err *err)
 		return r;
 	r = beside_return(beside);
 	return r < 0 ? err_sys(err, r, "use all processors again") : 0;
+}
+
+/* All is built, and nothing runs yet. The command's filter may be on: none of these calls is
+ * one that it tells of, since nobody answers so early. */
+static int await_all(const void *data, struct err *err)
+{
+	const struct containment *c = data;
+	int r = await_parent(c->beside, err);
+
+	if (r == 0)
+		r = die_with_parent(c->plan, err);
+	if (r == 0)
+		r = staged_wait(c->plan->staging, CHANNEL, err);
+	if (r == 0 && c->plan->net.brokered)
+		r = sockets_wait_taken(CHANNEL, err);
+	return r;
 }
 
 static int detach_mounts(const struct plan *plan, struct err *err)
@@ -240,14 +255,6 @@ static int story(const struct containment *c, struct landlock *landlock, struct 
 		r = apply_all(c, landlock, job, err);
 	if (r == 0)
 		r = enter_cwd(plan, err);
-	if (r == 0)
-		r = await_parent(c->beside, err);
-	if (r == 0)
-		r = die_with_parent(plan, err);
-	if (r == 0)
-		r = staged_wait(plan->staging, CHANNEL, err);
-	if (r == 0 && plan->net.brokered)
-		r = sockets_wait_taken(CHANNEL, err);
 	return r;
 }
 
@@ -266,6 +273,8 @@ _Noreturn void contain(const struct containment *c)
 		.scratch = scratch_path(plan),
 		.channel = CHANNEL,
 		.terminal = -1,
+		.await = await_all,
+		.await_data = c,
 	};
 
 	if ((!cgroup_is_passed(plan) && cgroup_join(c->cgroup, &failed.err) < 0) ||

@@ -208,14 +208,15 @@ _Noreturn void warden_run(const struct warden_job *job)
 		err_sys(&err, -errno, "signalfd");
 		fail(job, &err);
 	}
-	if (prepare(&w, &err) < 0)
+	if (prepare(&w, &err) < 0 ||
+	    (!job->stands && shares_filter(job) &&
+	     launch_observe(job->observed, 0, job->channel, &err) < 0) ||
+	    (job->await && job->await(job->await_data, &err) < 0))
 		fail(job, &err);
 	if (job->stands)
 		errands_serve(&w, children);
 	if (!job->observed && warden_send_report(job->channel, &starting) < 0)
 		_exit(1);
-	if (shares_filter(job) && launch_observe(job->observed, 0, job->channel, &err) < 0)
-		fail(job, &err);
 	w.command = launch_command(job,
 				   &(struct launch){.argv = job->argv,
 						    .env = job->env,

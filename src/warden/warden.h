@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct err;
 struct landlock;
 struct op;
 
@@ -26,6 +27,10 @@ struct warden_job {
 	const char *scratch;       /* a folder that is to go with the supervisor; NULL */
 	int channel;               /* to the supervisor; see protocol.h */
 	int terminal;              /* becomes the controlling one of the command's session; or -1 */
+	/* Called when all is ready and nothing was started; what waits for others waits there.
+	 * NULL: there is nothing to wait for. */
+	int (*await)(const void *data, struct err *err);
+	const void *await_data;
 };
 
 _Noreturn void warden_run(const struct warden_job *job);
