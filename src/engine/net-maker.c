@@ -63,14 +63,15 @@ int net_maker_start(struct net_maker *maker, int owner, int channel, struct err 
 
 int net_maker_wait(struct net_maker *maker, struct err *err)
 {
-	int status = 0;
+	int status, r;
 
 	if (maker->pid == 0)
 		return 0;
-	while (waitpid(maker->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	do
+		r = waitpid(maker->pid, &status, 0);
+	while (r < 0 && errno == EINTR);
 	maker->pid = 0;
-	if (status == 0)
+	if (r > 0 && status == 0)
 		return 0;
 	if (maker->err.message[0])
 		*err = maker->err;

@@ -272,10 +272,10 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 {
 	int r = prepare_clone(s, err);
 
-	if (s->plan->net.brokered)
-		parked_make_room(); /* its sockets come to us */
 	if (r == 0)
 		r = clone_child(s, inner, pty, err);
+	if (r == 0 && s->plan->net.brokered)
+		parked_make_room(); /* its sockets come to us; its limit stays what it is */
 	if (r < 0 || s->plan->engine == ENGINE_BWRAP)
 		return r; /* the sandbox is further down: nothing can be bound again there */
 	r = serve(s, err);

@@ -35,7 +35,7 @@ NETWORK = ('socket setsockopt getsockopt sendmsg recvmsg sendto recvfrom send re
 # what the other shapes of a run add
 SHAPES = {
     'default': ((), CALLS),
-    'apart': (('IDLE',), 'clone3 clone unshare setns wait4 sendmsg recvmsg sendto recvfrom openat prctl ioctl socket sched_setaffinity mkdirat'.split()),
+    'apart': (('IDLE',), 'clone3 clone unshare setns sendmsg recvmsg sendto recvfrom openat prctl ioctl socket sched_setaffinity mkdirat'.split()),
     'visible': (('--processes', 'visible'),
                 'prctl capset open_tree mount_setattr move_mount landlock_create_ruleset landlock_add_rule landlock_restrict_self write setsid'.split()),
     'ephemeral': (('--filesystem', 'readonly', '--ephemeral'),
