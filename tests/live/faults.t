@@ -420,7 +420,7 @@ def inject_all(p, shape):
     free = queue.Queue()
     for t in trials:
         free.put(t)
-    state, groups = Leftovers(p), cgroups(p)
+    state, groups = Leftovers(p), left_cgroups(p)
     reasons, numbers = {}, {'tried': 0, 'refused': 0, 'tolerated': 0, 'after the start': 0, "bubblewrap's own": 0}
 
     def one(job):
@@ -454,8 +454,8 @@ def inject_all(p, shape):
            [port.taken for port in ports()])
     ok(not any(t.knocked() for t in trials), p, f"{shape}: nobody came to the host's server in the workspace")
     p.pale('--memory', '256m', '--pids', '20', *degraded(p), '--', 'true')  # who was killed left a cgroup to the next one
-    groups = cgroups(p) - groups
-    ok(wait_for(lambda: not groups & cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & cgroups(p))
+    groups = left_cgroups(p) - groups
+    ok(wait_for(lambda: not groups & left_cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & left_cgroups(p))
     note(f'[{p}] {shape}: {numbers}')
     for why, count in sorted(reasons.items(), key=lambda item: -item[1]):
         note(f'    {count} went on: {why}')
@@ -487,7 +487,7 @@ def kill_all(p, shape, counts):
     free = queue.Queue()
     for t in trials:
         free.put(t)
-    state, groups = Leftovers(p), cgroups(p)
+    state, groups = Leftovers(p), left_cgroups(p)
     wrong = []
 
     def one(job):
@@ -513,8 +513,8 @@ def kill_all(p, shape, counts):
     wrong += state.found(zombies=True)
     ok(not wrong, p, f'{shape}: {len(jobs)} kills: nothing is left, and no weaker boundary', '\n'.join(wrong))
     p.pale('--memory', '256m', '--pids', '20', *degraded(p), '--', 'true')  # who was killed left a cgroup to the next one
-    groups = cgroups(p) - groups
-    ok(wait_for(lambda: not groups & cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & cgroups(p))
+    groups = left_cgroups(p) - groups
+    ok(wait_for(lambda: not groups & left_cgroups(p), 20), p, f'{shape}: no cgroup is left', groups & left_cgroups(p))
 
 
 def case_supervisor_killed_at_random_PR13(p):

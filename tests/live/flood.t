@@ -75,7 +75,7 @@ class Counted:
         self.p = p
         self.mounts = [l.split(' ', 2)[2] for l in lines('/proc/self/mountinfo')]
         self.fds = os.listdir('/proc/self/fd')
-        self.cgroups, self.files, self.children, self.keys = cgroups(p), files(p), children(), keys(p)
+        self.cgroups, self.files, self.children, self.keys = left_cgroups(p), files(p), children(), keys(p)
 
     def gone(self, killed=0):
         """KILLED is how many runs were killed from outside."""
@@ -84,8 +84,8 @@ class Counted:
         adopted = reap()
         ok(adopted <= killed, p, f'{adopted} wardens had to be buried, of {killed} runs that were killed')
         # what a runner of other tests has made meanwhile goes away, too
-        ours = cgroups(p) - self.cgroups
-        ok(wait_for(lambda: not ours & cgroups(p), 20), p, 'no cgroup is left', ours & cgroups(p))
+        ours = left_cgroups(p) - self.cgroups
+        ok(wait_for(lambda: not ours & left_cgroups(p), 20), p, 'no cgroup is left', ours & left_cgroups(p))
         ok(wait_for(lambda: children() == self.children), p, 'no process is left, dead or alive', children())
         mounts = [l.split(' ', 2)[2] for l in lines('/proc/self/mountinfo')]
         ok(mounts == self.mounts, p, 'no mount is left', '\n'.join(set(mounts) ^ set(self.mounts)))
