@@ -266,6 +266,7 @@ int run_stage_begin(struct run *run, struct err *err)
 		return r;
 	run->staging.t0 = run->t0;
 	run->staging.lock = run->stage->lock_fd;
+	run->staging.mount_lock = run->stage->mount_lock_fd;
 	run->staging.raised = raised;
 	run->staging.mounted = mounted;
 	run->staging.started = started;

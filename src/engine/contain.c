@@ -107,7 +107,9 @@ static int connect_network(struct builder *b, struct err *err)
 	r = userns_receive(CHANNEL, PASSED_NETWORK, &b->inbox, err);
 	if (r < 0)
 		return r;
-	if (setns(b->inbox.network, CLONE_NEWNET) < 0)
+	if (b->inbox.network < 0 && unshare(CLONE_NEWNET) < 0)
+		return userns_refused(err_sys(err, -errno, "create the network"), err);
+	if (b->inbox.network >= 0 && setns(b->inbox.network, CLONE_NEWNET) < 0)
 		return err_sys(err, -errno, "enter the private network");
 	b->inbox.network = fd_close(b->inbox.network);
 	b->connects = false;

@@ -222,7 +222,7 @@ static int serve_child(struct sandbox *s, struct err *err)
 	if (r == 0)
 		r = userns_serve(s->plan, s->warden, s->pidfd, s->channel, err);
 	if (r == 0 && connects(s)) {
-		r = net_maker_start(&s->net_maker, s->pidfd, s->channel, err);
+		net_maker_start(&s->net_maker, s->pidfd, s->channel);
 		sched_yield();
 	}
 	if (r == 0 && !s->is_ready)
@@ -239,11 +239,9 @@ static int serve_child(struct sandbox *s, struct err *err)
 /* The child is served, and goes on when its network is there. */
 static int serve(struct sandbox *s, struct err *err)
 {
-	struct err unmade = {0};
-	int r = serve_child(s, err), made = net_maker_wait(&s->net_maker, &unmade);
+	struct err unused = {0};
+	int r = serve_child(s, err), made = net_maker_wait(&s->net_maker, r < 0 ? &unused : err);
 
-	if (r == 0 && made < 0)
-		*err = unmade;
 	if (r < 0 || made < 0)
 		return r < 0 ? r : made;
 	return userns_let_go_on(s->channel, s->beside.sent, err);

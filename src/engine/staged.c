@@ -14,8 +14,8 @@
 #include "plan/staging.h"
 #include "warden/protocol.h"
 
-/* The channel is 3; the lock comes after it. */
-enum { LOCK = 4, FIRST_JOINED = 5, MARK_WRITTEN = 'w', MARK_WAIT = 't' };
+/* The channel is 3; the locks come after it. */
+enum { LOCK = 4, MOUNT_LOCK = 5, FIRST_JOINED = 6, MARK_WRITTEN = 'w', MARK_WAIT = 't' };
 #define TICK_NS 200000
 
 int staged_joined(const struct staging *staging, size_t index)
@@ -36,18 +36,20 @@ static int copy_fd(int fd, int at_least, struct err *err)
 
 int staged_keep(const struct staging *staging, int next, struct err *err)
 {
-	int copies[STAGING_MAX + 1];
+	int copies[STAGING_MAX + 2];
 	size_t n = 0;
 
 	if (!staging)
 		return next;
 	/* None is overwritten before it was copied. */
-	for (size_t i = 0; i <= staging->len; i++) {
-		int fd = i == 0 ? staging->lock : staging->roots[i - 1].joined;
+	for (size_t i = 0; i < staging->len + 2; i++) {
+		int fd = i == 0   ? staging->lock
+			 : i == 1 ? staging->mount_lock
+				  : staging->roots[i - 2].joined;
 
 		if (fd < 0)
 			continue;
-		copies[n] = copy_fd(fd, next + STAGING_MAX + 1, err);
+		copies[n] = copy_fd(fd, next + STAGING_MAX + 2, err);
 		if (copies[n] < 0)
 			return copies[n];
 		n++;
@@ -93,6 +95,7 @@ int staged_wait(const struct staging *staging, int channel, struct err *err)
 		return 0;
 	if (recv(channel, &mark, 1, 0) != 1 || (mark != MARK_WRITTEN && mark != MARK_WAIT))
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
+	fd_close(MOUNT_LOCK); /* what is mounted is written down */
 	while (mark == MARK_WAIT && !is_past(&staging->t0))
 		nanosleep(&pause, NULL);
 	return 0;

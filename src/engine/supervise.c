@@ -25,6 +25,8 @@
 enum {
 	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL, */
 	POSTS_MAX = 16,       /* tries to stop */
+	START_TRIES = 100,    /* looks whether it has started, */
+	START_TRY_MS = 20,    /* each at most so long */
 	TREE_GRACE_MS = 1250, /* where killing is not the kernel's work, and takes time */
 };
 
@@ -75,7 +77,7 @@ static int catch_signals(struct supervisor *s, struct err *err)
 
 static void note_report(struct supervisor *s, const struct warden_report *report)
 {
-	s->starting |= report->kind == WARDEN_STARTING || report->kind == WARDEN_LISTENER;
+	s->starting |= report->kind == WARDEN_STARTING;
 	s->reported = report->kind == WARDEN_EXITED || report->kind == WARDEN_FAILED;
 	s->status = report->status;
 	s->failed = report->kind == WARDEN_FAILED;
@@ -248,7 +250,8 @@ static void on_report(void *data, short revents)
 		return;
 	}
 	take_news(s, &report, fds, n);
-	if (s->starting && !s->streams.terminal.like.mask && !s->outlet.gateway)
+	if (s->starting && (!s->watcher || s->listener >= 0) && !s->streams.terminal.like.mask &&
+	    !s->outlet.gateway)
 		loop_remove(&s->loop, s->channel);
 }
 
@@ -258,12 +261,27 @@ static void pass_continue(struct supervisor *s)
 	bool all = s->stopped_all || !s->streams.terminal.like.interactive;
 
 	s->stopped_all = false;
-	warden_send_order(s->channel, all ? WARDEN_SIGNAL_ALL : WARDEN_SIGNAL, SIGCONT);
+	if (has_started(s))
+		warden_send_order(s->channel, all ? WARDEN_SIGNAL_ALL : WARDEN_SIGNAL, SIGCONT);
 	streams_resume(&s->streams);
+}
+
+/* Orders before that would be taken for what the child waits for. It is a matter of moments. */
+static void await_start(struct supervisor *s)
+{
+	struct pollfd fd = {.fd = s->channel, .events = POLLIN};
+
+	for (int i = 0; i < START_TRIES && !has_started(s) && !s->failed; i++) {
+		if (poll(&fd, 1, START_TRY_MS) == 1 && reads_reports(s))
+			on_report(s, 0);
+		if (fd.revents & (POLLHUP | POLLERR))
+			return;
+	}
 }
 
 static void pass_stop(struct supervisor *s)
 {
+	await_start(s);
 	streams_suspend(&s->streams);
 	s->stopped_all = true;
 	if (!stop_all(s, stop_at_once))

@@ -104,8 +104,9 @@ static bool put_away(struct inbox *inbox, char mark, const void *fds, size_t len
 		memcpy(inbox->cgroup, fds, len * sizeof(int));
 		inbox->cgroup_len = len;
 		inbox->has_cgroup = true;
-	} else if (mark == PASSED_NETWORK && inbox->network < 0 && len == 1) {
-		memcpy(&inbox->network, fds, sizeof(int));
+	} else if (mark == PASSED_NETWORK && !inbox->has_network && len <= 1) {
+		memcpy(&inbox->network, fds, len * sizeof(int));
+		inbox->has_network = true;
 	} else {
 		return false;
 	}
@@ -145,7 +146,7 @@ static bool has_come(const struct inbox *inbox, enum passed what)
 	case PASSED_CGROUP:
 		return inbox->has_cgroup;
 	case PASSED_NETWORK:
-		return inbox->network >= 0;
+		return inbox->has_network;
 	}
 	BUG("nothing of that kind is passed");
 }

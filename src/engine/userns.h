@@ -39,8 +39,8 @@ enum passed {
 struct inbox {
 	int mounts[PREPARED_MAX], cgroup[CG_DIRS];
 	size_t mounts_len, cgroup_len;
-	bool has_mounts, has_cgroup;
-	int network; /* -1: not yet */
+	bool has_mounts, has_cgroup, has_network;
+	int network; /* -1: not yet; or it could not be made, and is to be made by the child */
 };
 
 #define INBOX_EMPTY ((struct inbox){.network = -1})

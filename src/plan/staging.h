@@ -25,6 +25,7 @@ struct staging {
 		int joined;        /* a copy of the mount of another run; -1: to be mounted */
 	} roots[STAGING_MAX];
 	size_t len;
+	int mount_lock; /* held by the child, too, until nobody can miss its mounts any more */
 	/* In the supervisor, while the child builds its root: what can wait until then, and
 	 * must be done before anything is executed. */
 	int (*raised)(void *data, struct err *err);

@@ -84,11 +84,12 @@ static int read_holder(const struct stage *stage, unsigned number, unsigned root
 {
 	char text[SLOT_SIZE], *line;
 	int r = slots_read(stage, number, text, err);
-	size_t len = strcspn(text, " \n");
 	uint64_t n[5];
+	size_t len;
 
 	if (r <= 0)
 		return r;
+	len = strcspn(text, " \n");
 	*ret = (struct holder){.root_fd = -1};
 	memcpy(ret->run, text, len < sizeof(ret->run) ? len : sizeof(ret->run) - 1);
 	line = text + len;

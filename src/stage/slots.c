@@ -5,21 +5,28 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "stage/stage.h"
 
-enum { FREE = '-' };
+enum { FREE = '-', SLOTS_MAX = 16384 };
 
 int slots_open(struct stage *stage, struct err *err)
 {
-	if (stage->mount_lock_fd < 0)
-		stage->mount_lock_fd = openat(stage->dir_fd, "mount-lock",
-					      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return stage->mount_lock_fd < 0
-		       ? err_sys(err, -errno, "open the mount lock of stage %s", stage->name)
-		       : 0;
+	struct stat st;
+
+	if (stage->mount_lock_fd >= 0)
+		return 0;
+	stage->mount_lock_fd = openat(stage->dir_fd, "mount-lock",
+				      O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	if (stage->mount_lock_fd < 0 || fstat(stage->mount_lock_fd, &st) < 0)
+		return err_sys(err, -errno, "open the mount lock of stage %s", stage->name);
+	if (!S_ISREG(st.st_mode) || st.st_size > (off_t)SLOTS_MAX * SLOT_SIZE)
+		return err_set(err, ERR_SYSTEM, -EBADMSG, "stage %s: %s/mount-lock is damaged",
+			       stage->name, stage->path ? stage->path : "");
+	return 0;
 }
 
 static int write_slot(const struct stage *stage, unsigned number, const char *data, size_t len)
@@ -64,25 +71,37 @@ bool slots_is_held(const struct stage *stage, unsigned number)
 	return fcntl(stage->mount_lock_fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 }
 
-int slots_take(struct stage *stage, const char *run_id, struct err *err)
+/* -EAGAIN: it is somebody's. One that is free may still be locked: its run is about to end. */
+static int try_slot(const struct stage *stage, unsigned number, struct err *err)
 {
+	struct flock lock = lock_of(number);
 	char text[SLOT_SIZE];
-	unsigned number = 0;
-	struct flock lock;
-	int r;
+	int r = slots_read(stage, number, text, err);
 
-	while ((r = slots_read(stage, number, text, err)) == 1)
-		number++;
 	if (r < 0 && r != -ENOENT)
 		return r;
-	lock = lock_of(number);
-	r = fcntl(stage->mount_lock_fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+	if (r == 1)
+		return -EAGAIN;
+	if (fcntl(stage->mount_lock_fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	return errno == EACCES ? -EAGAIN : -errno;
+}
+
+int slots_take(struct stage *stage, const char *run_id, struct err *err)
+{
+	unsigned number = 0;
+	int r;
+
+	do
+		r = try_slot(stage, number++, err);
+	while (r == -EAGAIN);
 	if (r == 0)
-		r = slots_write(stage, number, run_id, "");
-	if (r < 0)
+		r = slots_write(stage, --number, run_id, "");
+	if (r < 0 && !err->message[0])
 		return err_sys(err, r, "stage %s: write down the run", stage->name);
-	stage->slot = (int)number;
-	return 0;
+	if (r == 0)
+		stage->slot = (int)number;
+	return r;
 }
 
 int slots_write(const struct stage *stage, unsigned number, const char *run_id, const char *more)

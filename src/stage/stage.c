@@ -27,7 +27,7 @@
 #define HEAD      "pale-stage 2"
 #define OLD_HEAD  "pale-stage 1"
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-enum { FILE_MAX = 1 << 20 };
+enum { FILE_MAX = 1 << 20, READ_TRIES = 8 };
 
 bool stage_name_is_valid(const char *name)
 {
@@ -172,8 +172,17 @@ static int parse_file(struct stage *stage, struct str *text, struct err *err)
 									 : 0;
 }
 
+static bool is_same_file(const struct stage *stage)
+{
+	struct stat st;
+
+	return fstatat(stage->dir_fd, "stage", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_ino == stage->file_ino && st.st_ctim.tv_sec == stage->file_ctime.tv_sec &&
+	       st.st_ctim.tv_nsec == stage->file_ctime.tv_nsec;
+}
+
 /* -ENOENT, err untouched. */
-static int read_file(struct stage *stage, struct err *err)
+static int read_once(struct stage *stage, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(fd_closep) int fd = -1;
@@ -194,6 +203,23 @@ static int read_file(struct stage *stage, struct err *err)
 	stage->file_ino = st.st_ino;
 	stage->file_ctime = st.st_ctim;
 	return parse_file(stage, &text, err);
+}
+
+/* What does not fit the layers may have been replaced meanwhile, by a run that adds some. */
+static int read_file(struct stage *stage, struct err *err)
+{
+	struct err failed = {0};
+	int r;
+
+	for (int tries = 0; tries < READ_TRIES; tries++) {
+		failed = (struct err){0};
+		r = read_once(stage, &failed);
+		if (r != -EBADMSG || is_same_file(stage))
+			break;
+	}
+	if (r < 0 && failed.message[0])
+		*err = failed;
+	return r;
 }
 
 /* It is only ever replaced as a whole. */

@@ -215,7 +215,7 @@ _Noreturn void warden_run(const struct warden_job *job)
 		fail(job, &err);
 	if (job->stands)
 		errands_serve(&w, children);
-	if (!job->observed && warden_send_report(job->channel, &starting) < 0)
+	if (warden_send_report(job->channel, &starting) < 0)
 		_exit(1);
 	w.command = launch_command(job,
 				   &(struct launch){.argv = job->argv,

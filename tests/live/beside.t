@@ -92,13 +92,15 @@ def case_processors_are_the_callers(p):
     ok(r.out == wanted, p, 'and no more', r)
 
 
-def case_no_network_no_command(p):
-    """Each call of the helper, and of the child that waits for it."""
+def case_the_helper_fails(p):
+    """Then the child makes its own; what it cannot do either starts nothing."""
     if not need(p):
         return
     host = os.readlink('/proc/self/ns/net').encode()
-    for fault in ('unshare:error=EPERM', 'unshare:error=ENOSPC', 'unshare:signal=SIGKILL', 'unshare:error=ENOMEM',
-                  'setns:error=EPERM', 'setns:error=EINVAL', 'setns:signal=SIGKILL'):
+    for fault in ('setns:error=EPERM', 'setns:error=EINVAL', 'setns:signal=SIGKILL', 'setns:signal=SIGSTOP', 'clone:error=EAGAIN'):
+        r = traced(p, '--engine', 'native', faults=(fault,), idle=True)
+        ok(not r.born and r.booted and host not in r.out and b'\n3\n' in r.out, p, f'{fault}: the network is private all the same', f'{r}\n{r.trace}')
+    for fault in ('unshare:error=EPERM', 'unshare:error=ENOSPC', 'unshare:signal=SIGKILL', 'unshare:error=ENOMEM'):
         r = traced(p, '--engine', 'native', faults=(fault,), idle=True)
         ok(r.apart and r.code == 125 and not r.booted and host not in r.out and b'pale: ' in r.err, p,
            f'{fault}: nothing starts, and it is said', f'{r}\n{r.trace}')
@@ -116,4 +118,4 @@ def case_brokered_and_limited(p):
         ok(r.apart and r.booted and host not in r.out, p, f"{' '.join(options)}: a network of its own, made apart", f'{r}\n{r.trace}')
 
 
-main(case_both_ways_are_private, case_processors_are_the_callers, case_no_network_no_command, case_brokered_and_limited)
+main(case_both_ways_are_private, case_processors_are_the_callers, case_the_helper_fails, case_brokered_and_limited)
