@@ -316,6 +316,23 @@ def case_killed_alone(p):
     box.remove()
 
 
+def case_killed_while_it_is_built(p):
+    """Its child may still be about to mount: the next run waits for that, and mounts afresh."""
+    box = Box(p, 'built')
+    box.sh('true')
+    wrong = []
+    for i in range(30):
+        run = box.start('true', start_new_session=True)
+        time.sleep(0.0005 * (i % 20 + 1))
+        run.kill()
+        r = box.sh('echo x >>f && echo done')
+        if r.code != 0 or r.rest[:5] != b'done\n':
+            wrong.append(str(r))
+        run.communicate()
+    ok(not wrong, p, '30 times, another one runs right after', '\n'.join(wrong[:3]))
+    box.remove()
+
+
 def case_the_mark_of_a_volatile_mount(p):
     box = Box(p, 'mark')
     box.sh('echo x >f')
@@ -636,7 +653,7 @@ if ENGINE:
 main(case_one_line_is_not_more, case_stages_by_name, case_the_host_stays_as_it_was, case_many_small_files, case_git,
      case_a_worktree_and_its_repository, case_what_only_reads_sees_the_stage, case_further_folders,
      case_hard_link_to_a_file_outside_FW05, case_odd_names_of_workspaces_SW25, case_three_writers_at_once,
-     case_many_at_once, case_a_killed_first_run, case_killed_alone, case_the_mark_of_a_volatile_mount, case_locks,
+     case_many_at_once, case_a_killed_first_run, case_killed_alone, case_killed_while_it_is_built, case_the_mark_of_a_volatile_mount, case_locks,
      case_the_stage_is_out_of_reach_PT15, case_planted_names, case_a_full_disk_SW19,
      case_a_filesystem_that_cannot_hold_it, case_a_mount_in_the_workspace, case_how_much_it_may_hold,
      case_ceilings_and_files, case_results, case_pale_inside_of_pale, case_a_first_run_hides_its_own_state,

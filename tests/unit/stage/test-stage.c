@@ -219,7 +219,11 @@ static void test_slots(void)
 	tap_ok(stage_announce(b, "b", &err) == 0 && b->slot == 1, "and gets the second");
 	tap_ok(stage_finish(a, "a", &err) == 0 && slots_read(b, 0, text, &err) == 0,
 	       "the first ends");
-	tap_ok(slots_read(b, 1, text, &err) == 1 && str_eq(text, "b\n"), "the second goes on");
+	tap_ok(slots_take(b, "c", &err) == 0 && b->slot == 2,
+	       "one whose run is not quite gone is passed over");
+	tap_ok(slots_clear(b, 2) == 0 && slots_read(b, 1, text, &err) == 1 && str_eq(text, "b\n"),
+	       "the second goes on");
+	b->slot = 1;
 	tap_ok(slots_is_held(a, 1), "which can be told");
 	stage_free(b);
 	tap_ok(!slots_is_held(a, 1) && slots_read(a, 1, text, &err) == 1, "so can its death");
