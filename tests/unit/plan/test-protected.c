@@ -207,6 +207,20 @@ static void test_links(void)
 	tap_ok(twice == 0, "… and none of them is there twice");
 }
 
+/* 0: the file in DIR is found; 98: it is not; else the error. */
+static int probe_file(const char *dir)
+{
+	_cleanup_(freep) char *ws = path_join(top, dir);
+	_cleanup_(protection_release) struct protection p = {0};
+	_cleanup_(freep) char *name = path_join(dir, ".envrc");
+	struct err err = {0};
+	int r = protection_probe(ws, NULL, &p, &err);
+
+	if (r < 0)
+		return -r;
+	return find(&p, name) && find(&p, name)->type == PROTECTED_FILE ? 0 : 98;
+}
+
 /* As somebody who may enter a folder and not list it, or the reverse. */
 static int probe_as_other(const char *dir, mode_t mode)
 {
@@ -217,19 +231,10 @@ static int probe_as_other(const char *dir, mode_t mode)
 		abort();
 	pid = fork();
 	if (pid == 0) {
-		_cleanup_(freep) char *ws = path_join(top, dir);
-		_cleanup_(protection_release) struct protection p = {0};
-		_cleanup_(freep) char *name = path_join(dir, ".envrc");
-		struct err err = {0};
-		int r;
+		int r = geteuid() == 0 && setresuid(1000, 1000, 1000) < 0 ? 99 : probe_file(dir);
 
-		if (geteuid() == 0 && setresuid(1000, 1000, 1000) < 0)
-			_exit(99);
-		r = protection_probe(ws, NULL, &p, &err);
-		if (r == 0)
-			r = find(&p, name) && find(&p, name)->type == PROTECTED_FILE ? 0 : 1;
 		free(take_ptr(top));
-		_exit(r < 0 ? -r : r ? 98 : 0);
+		_exit(r);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) < 0 || chmod(dir, 0755) < 0)
 		abort();
