@@ -5,18 +5,6 @@
 #include "base/str.h"
 #include "config/toml-impl.h"
 
-static bool is_utf8(const char *bytes, size_t len)
-{
-	size_t n;
-
-	for (size_t i = 0; i < len; i += n) {
-		n = toml_utf8_len(bytes + i, len - i);
-		if (n == 0)
-			return false;
-	}
-	return true;
-}
-
 /* How much of it stands for itself. */
 static size_t plain_len(const char *bytes, size_t len)
 {
@@ -46,7 +34,7 @@ int toml_quote(struct str *out, const char *bytes, size_t len)
 	size_t old = out->len;
 	int r;
 
-	if (!is_utf8(bytes, len))
+	if (!str_is_utf8(bytes, len))
 		return -EILSEQ;
 	r = str_append_char(out, '"');
 	for (size_t i = 0; r == 0 && i < len; i++) {

@@ -25,6 +25,7 @@
 enum {
 	GRACE_MS = 2000,      /* between SIGTERM and SIGKILL, */
 	POSTS_MAX = 16,       /* tries to stop */
+	REPORTS_MAX = 8,      /* before the command starts */
 	START_TRIES = 100,    /* looks whether it has started, */
 	START_TRY_MS = 20,    /* each at most so long */
 	TREE_GRACE_MS = 1250, /* where killing is not the kernel's work, and takes time */
@@ -266,22 +267,24 @@ static void pass_continue(struct supervisor *s)
 	streams_resume(&s->streams);
 }
 
-/* Orders before that would be taken for what the child waits for. It is a matter of moments. */
-static void await_start(struct supervisor *s)
+/* Has it started, or does within TRIES looks? A report of that may be there and not be read yet. */
+static bool await_start(struct supervisor *s, int tries, int try_ms)
 {
 	struct pollfd fd = {.fd = s->channel, .events = POLLIN};
 
-	for (int i = 0; i < START_TRIES && !has_started(s) && !s->failed; i++) {
-		if (poll(&fd, 1, START_TRY_MS) == 1 && reads_reports(s))
+	for (int i = 0; i < tries && !has_started(s) && !s->failed && !s->ended; i++) {
+		if (poll(&fd, 1, try_ms) == 1 && reads_reports(s))
 			on_report(s, 0);
 		if (fd.revents & (POLLHUP | POLLERR))
-			return;
+			break;
 	}
+	return has_started(s);
 }
 
 static void pass_stop(struct supervisor *s)
 {
-	await_start(s);
+	/* Orders before that would be taken for what the child waits for. */
+	(void)await_start(s, START_TRIES, START_TRY_MS);
 	streams_suspend(&s->streams);
 	s->stopped_all = true;
 	if (!stop_all(s, stop_at_once))
@@ -298,7 +301,7 @@ static void pass_signal(struct supervisor *s, int sig)
 		terminal_resize(&s->streams.terminal);
 	else if (s->ended)
 		s->loop.done = true; /* nothing is left but output that nobody takes */
-	else if (!has_started(s))
+	else if (!await_start(s, REPORTS_MAX, 0))
 		sandbox_kill_warden(&s->sandbox); /* nothing is there yet that could handle it */
 	else
 		warden_send_order(s->channel, WARDEN_SIGNAL, sig);
