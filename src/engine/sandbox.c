@@ -200,35 +200,58 @@ static void hold_mounts(struct sandbox *s)
 		s->mounts = fd_close(s->mounts);
 }
 
+static int open_cgroup(struct sandbox *s, struct err *err)
+{
+	int r = 0;
+
+	if (cgroup_is_passed(s->plan) && !s->has_cgroup)
+		r = limiter_open(&s->limiter, &s->limits, err);
+	s->has_cgroup = r == 0;
+	return r;
+}
+
 /* What must be so before the command starts, and needs nothing of the child. */
 static int get_ready(struct sandbox *s, struct err *err)
 {
-	int r = cgroup_is_passed(s->plan) ? limiter_open(&s->limiter, &s->limits, err) : 0;
+	int r = s->is_ready ? 0 : open_cgroup(s, err);
 
-	if (r == 0)
-		r = guard_open(&s->guard, s->plan, &s->power, s->events, err);
+	if (r < 0 || s->is_ready)
+		return r;
+	r = guard_open(&s->guard, s->plan, &s->power, s->events, err);
 	if (r == 0 && s->prelude)
 		s->prelude->play(s->prelude->data);
 	s->is_ready = r == 0;
 	return r;
 }
 
-/* First what the child waits for at once. Then the helper's turn comes: the child needs its
- * network sooner than the rest. */
+static int pass_cgroup(struct sandbox *s, struct err *err)
+{
+	int r = open_cgroup(s, err);
+
+	return r < 0 || !cgroup_is_passed(s->plan)
+		       ? r
+		       : cgroup_pass(&s->limiter.cgroup, s->channel, err);
+}
+
+/* First what the child waits for at once: maps, mounts, and the cgroup where it shows that. Then
+ * the helper's turn comes: the child needs its network sooner than the rest. */
 static int serve_child(struct sandbox *s, struct err *err)
 {
+	bool shown = limits_are_shown(s->plan);
 	int r = userns_grant(s->plan, s->warden, s->channel, err);
 
 	if (r == 0)
 		r = userns_serve(s->plan, s->warden, s->pidfd, s->channel, err);
+	if (r == 0 && shown)
+		r = pass_cgroup(s, err);
 	if (r == 0 && connects(s)) {
 		net_maker_start(&s->net_maker, s->pidfd, s->channel);
 		sched_yield();
 	}
-	if (r == 0 && !s->is_ready)
+	if (r == 0)
 		r = get_ready(s, err);
-	if (r == 0 && cgroup_is_passed(s->plan))
-		r = cgroup_pass(&s->limiter.cgroup, s->channel, err);
+	if (r == 0 && !shown)
+		r = pass_cgroup(s, err);
 	if (r == 0) {
 		guard_enter(&s->guard, s->warden, s->pidfd);
 		hold_mounts(s);
@@ -248,8 +271,7 @@ static int serve(struct sandbox *s, struct err *err)
 }
 
 /* Where all processors are busy nothing is gained by doing it later; perhaps one is idle
- * afterwards. The cgroup comes first where the child shows it early. bwrap's child waits for
- * nobody. */
+ * afterwards. bwrap's child waits for nobody. */
 static int prepare_clone(struct sandbox *s, struct err *err)
 {
 	bool may = s->plan->engine == ENGINE_NATIVE && !s->stands;
@@ -257,10 +279,10 @@ static int prepare_clone(struct sandbox *s, struct err *err)
 
 	if (may)
 		beside_init(&s->beside);
-	if (s->beside.on && !limits_are_shown(s->plan))
+	if (s->beside.on)
 		return 0;
 	r = get_ready(s, err);
-	if (r == 0 && may && !s->beside.on)
+	if (r == 0 && may)
 		beside_init(&s->beside);
 	return r;
 }

@@ -40,7 +40,8 @@ struct sandbox {
 	const struct prelude *prelude; /* NULL: none */
 	struct scratch scratch;
 	struct beside beside;
-	bool is_ready; /* for the command to start, but for what the child needs */
+	bool has_cgroup; /* as far as one is made after the clone */
+	bool is_ready;   /* for the command to start, but for what the child needs */
 	struct net_maker net_maker;
 	pid_t warden; /* our child: with ENGINE_BWRAP it is further down */
 	int pidfd;

@@ -231,6 +231,12 @@ static void take_news(struct supervisor *s, const struct warden_report *report, 
 		take_sockets(s, report, fds, n);
 }
 
+/* Would the run miss one that does not come? */
+static bool expects_reports(const struct supervisor *s)
+{
+	return (s->watcher && s->listener < 0) || (s->outlet.gateway && !s->starting);
+}
+
 /* Only where the command has a terminal, is observed or reaches out; else reports can wait
  * until the end. */
 static void on_report(void *data, short revents)
@@ -246,12 +252,14 @@ static void on_report(void *data, short revents)
 		return;
 	if (r < 0) {
 		loop_remove(&s->loop, s->channel);
-		if ((s->watcher || s->outlet.gateway) && !s->starting && r != -EPIPE)
+		if (expects_reports(s) && r != -EPIPE) {
+			s->starting = true; /* for all that we know */
 			kill_run(s);
+		}
 		return;
 	}
 	take_news(s, &report, fds, n);
-	if (s->starting && (!s->watcher || s->listener >= 0) && !s->streams.terminal.like.mask &&
+	if (s->starting && !expects_reports(s) && !s->streams.terminal.like.mask &&
 	    !s->outlet.gateway)
 		loop_remove(&s->loop, s->channel);
 }
