@@ -3,9 +3,14 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+
+# A shell starts what it runs in the background with these ignored, and so would be our programs.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 PALE = os.environ.get("PALE") or os.path.abspath("build/pale")
 VERBS = os.path.join(os.path.dirname(PALE), "pale-verbs")
