@@ -251,11 +251,12 @@ static void on_report(void *data, short revents)
 	if (r == -EINTR)
 		return;
 	if (r < 0) {
+		bool missed = r != -EPIPE && expects_reports(s);
+
 		loop_remove(&s->loop, s->channel);
-		if (expects_reports(s) && r != -EPIPE) {
-			s->starting = true; /* for all that we know */
+		s->starting |= r != -EPIPE; /* for all that we know */
+		if (missed)
 			kill_run(s);
-		}
 		return;
 	}
 	take_news(s, &report, fds, n);

@@ -116,6 +116,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'sched_getaffinity\(|sched_setaffinity\(\d\d+, |openat\(AT_FDCWD, "/proc/loadavg"|read\(\d+, 0x\w+, 63\)',
      'how many processors there are for it: the child stays on ours'),
     (r'fstat\(([3-9]|\d\d+), ', 'cgroups may have neighbours, and are swept; a spool that is not known goes without the record'),
+    (r'recvmsg\(\d+, \{msg_namelen=0\}, MSG_TRUNC\|MSG_CMSG_CLOEXEC\)', 'who has sent a listener is taken to have started'),
     (INSIDE + r'setns\(\d+, CLONE_NEWUSER\)', 'what the helper cannot make the child makes itself'),
     (r'ioctl\(\d+, _IOC\(_IOC_NONE, 0xff, ', 'a namespace can be opened by name as well'),
     (r'openat\(\d+, "(memory\.max_usage_in_bytes|memory\.peak|pids\.peak)"|pread64\(\d+, 0x\w+, 63, 0\)', 'what is not counted is not told'),
