@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/raw.h"
+
 enum { PAGE = 4096, STACK_BELOW = 256 * 1024, SEGMENTS_MAX = 6 };
 
 struct order {
@@ -26,33 +28,13 @@ struct order {
 	const struct timespec *time;
 };
 
-/* Without a function of the C library, which lies elsewhere. */
-static inline long call(long number, long a, long b, long c)
-{
-#ifdef __x86_64__
-	register long none4 __asm__("r10") = 0;
-	register long none5 __asm__("r8") = 0;
-	long r;
-
-	__asm__ volatile("syscall"
-			 : "=a"(r)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(none4), "r"(none5)
-			 : "rcx", "r11", "memory");
-	return r;
-#else
-	long r = syscall(number, a, b, c, 0, 0);
-
-	return r < 0 ? -errno : r;
-#endif
-}
-
 /* What ppoll(2) returned, or -errno. */
 __attribute__((noinline, aligned(256))) static long let_go_and_wait(const struct order *order)
 {
 	for (size_t i = 0; order->segments[i].begin; i++)
-		(void)call(SYS_madvise, (long)order->segments[i].begin,
-			   (long)order->segments[i].size, MADV_DONTNEED);
-	return call(SYS_ppoll, (long)order->fds, (long)order->n, (long)order->time);
+		(void)raw_call(SYS_madvise, (long)order->segments[i].begin,
+			       (long)order->segments[i].size, MADV_DONTNEED);
+	return raw_call(SYS_ppoll, (long)order->fds, (long)order->n, (long)order->time);
 }
 
 /* Its page; 0 where the kernel lets nobody have a copy. */
