@@ -2,11 +2,10 @@
 /*
  * build - a compile-heavy build, inside and outside.
  *
- *     build [--check] PALE NOTHING
+ *     build [--check] PALE
  *
  * The same folder, the same compiler, temporary files on a tmpfs in both; the two
- * take turns. Only the ratio is judged. NOTHING is not used: the same arguments as
- * bench.
+ * take turns. Only the ratio is judged. What else bench is given is not used.
  */
 #include <ftw.h>
 #include <spawn.h>
@@ -106,8 +105,8 @@ static int compare(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	bool check = argc == 4 && strcmp(argv[1], "--check") == 0;
-	char *pale = argc >= 3 ? realpath(argv[argc - 2], NULL) : NULL;
+	bool check = argc > 1 && strcmp(argv[1], "--check") == 0;
+	char *pale = argc > check + 1 ? realpath(argv[check + 1], NULL) : NULL;
 	char *outside[] = {"/usr/bin/make", "-s", "-B", "-j2", NULL};
 	char *inside[] = {pale, "run", "--setenv", "TMPDIR=/tmp", "--", "/usr/bin/make",
 			  "-s", "-B",  "-j2",      NULL};
@@ -115,7 +114,7 @@ int main(int argc, char **argv)
 	double ratio;
 
 	if (!pale)
-		fail("usage: build [--check] PALE NOTHING");
+		fail("usage: build [--check] PALE");
 	make_project();
 	run(outside); /* what is read for the first time is read for both */
 	for (int i = 0; i < ROUNDS; i++) {

@@ -10,7 +10,7 @@
 #include "api/edit.h"
 #include "api/run.h"
 #include "backend/local.h"
-#include "backend/network.h"
+#include "backend/run-ear.h"
 #include "base/cleanup.h"
 #include "policy/remedy.h"
 
@@ -100,7 +100,7 @@ static void on_over(void *data)
 	run->asking = asking_free(run->asking);
 }
 
-void run_asks(struct network_ear *ear)
+void run_asks(struct run_ear *ear)
 {
 	ear->begins = on_begin;
 	ear->ask = on_ask;

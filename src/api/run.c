@@ -12,7 +12,7 @@
 #include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
-#include "backend/network.h"
+#include "backend/run-ear.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -348,7 +348,7 @@ static int go_once(struct run *run, const struct way *way, struct err *err)
 {
 	struct stdio stdio = way->request->stdio;
 	struct plan *plan = run->plan;
-	struct network_ear ear = {.starts = tell_start, .refused = tell_refused, .data = run};
+	struct run_ear ear = {.starts = tell_start, .refused = tell_refused, .data = run};
 
 	/* What a tool says is short by itself, and worth nothing with a part of it missing. */
 	if (plan->tool)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backend/network.h"
+#include "backend/run-ear.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "net/broker.h"
@@ -112,8 +112,7 @@ static void gateway_close(void *data)
 
 /* -- For the backend ------------------------------------------------------ */
 
-void local_network_init(struct local_network *n, const struct plan *plan,
-			const struct network_ear *ear)
+void local_network_init(struct local_network *n, const struct plan *plan, const struct run_ear *ear)
 {
 	*n = (struct local_network){.plan = plan, .ear = ear};
 	n->gateway = (struct gateway){

@@ -10,15 +10,15 @@
 #include "engine/engine.h"
 #include "net/broker.h"
 
-struct network_ear;
+struct run_ear;
 struct observer;
 struct plan;
 struct result;
 
 struct local_network {
 	const struct plan *plan;
-	const struct network_ear *ear; /* NULL: nobody listens */
-	struct broker *broker;         /* NULL: not brokered, not yet, or not any more */
+	const struct run_ear *ear; /* NULL: nobody listens */
+	struct broker *broker;     /* NULL: not brokered, not yet, or not any more */
 	struct loop *loop;
 	struct loop_timer check; /* of calls that wait */
 	struct gateway gateway;
@@ -32,7 +32,7 @@ struct local_network {
 
 /* N stays where it is. */
 void local_network_init(struct local_network *n, const struct plan *plan,
-			const struct network_ear *ear);
+			const struct run_ear *ear);
 /* For the engine; NULL: the plan is not brokered. */
 const struct gateway *local_network_gateway(const struct local_network *n);
 int local_network_add(struct local_network *n, struct observer *o); /* 0 or -ENOMEM */

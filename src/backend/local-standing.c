@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "backend/local-network.h"
-#include "backend/network.h"
+#include "backend/run-ear.h"
 #include "base/err.h"
 #include "engine/stand.h"
 #include "observe/observer.h"
@@ -18,7 +18,7 @@ struct standing {
 	const struct plan *plan;
 	const struct standing_ear *ear;
 	bool observed;
-	struct network_ear asking;
+	struct run_ear asking;
 	struct local_network network; /* of all errands */
 };
 
@@ -135,7 +135,7 @@ int standing_open(struct plan *plan, struct loop *loop, const struct standing_ea
 	s->plan = plan;
 	s->ear = ear;
 	s->observed = step_observed(plan->ops, plan->ops_len);
-	s->asking = (struct network_ear){.ask = ear->ask, .data = ear->data};
+	s->asking = (struct run_ear){.ask = ear->ask, .data = ear->data};
 	local_network_init(&s->network, plan, &s->asking);
 	r = stand_open(plan, loop, &own, local_network_gateway(&s->network), &s->stand, err);
 	if (r < 0) {

@@ -2,7 +2,7 @@
 #include "backend/local.h"
 
 #include "backend/local-network.h"
-#include "backend/network.h"
+#include "backend/run-ear.h"
 #include "base/err.h"
 #include "engine/engine.h"
 #include "engine/sample.h"
@@ -33,7 +33,7 @@ static bool serve(void *data)
 
 static void noted(void *data, struct violations *found, struct violation *new)
 {
-	const struct network_ear *ear = data;
+	const struct run_ear *ear = data;
 
 	ear->refused(ear->data, found, new);
 }
@@ -57,7 +57,7 @@ static int run_observed(struct watched *w, const struct plan *plan, const struct
 }
 
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
-	      const struct network_ear *ear, struct result *ret, struct err *err)
+	      const struct run_ear *ear, struct result *ret, struct err *err)
 {
 	const struct prelude prelude = {.play = ear ? ear->starts : NULL,
 					.data = ear ? ear->data : NULL};

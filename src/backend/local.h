@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 struct err;
-struct network_ear;
+struct run_ear;
 struct plan;
 struct profile;
 struct result;
@@ -15,7 +15,7 @@ struct stdio;
 /* As engine_run(), with an observer if the plan has one: ret->violations. PROFILE: what an
  * observer of all uses fills; or NULL. EAR: or NULL. */
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
-	      const struct network_ear *ear, struct result *ret, struct err *err);
+	      const struct run_ear *ear, struct result *ret, struct err *err);
 /* HELD: nothing is carried between the caller's terminal and the command of local_run(). */
 void local_hold(bool held);
 /* As engine_try() and engine_find_bwrap(). */

@@ -43,7 +43,7 @@ struct standing_ear {
 	/* Errand ID attempted something new that was refused: NEW is in FOUND. `rule` and `fix` may
 	 * be filled. NULL: `ended` is soon enough. */
 	void (*refused)(void *data, uint32_t id, struct violations *found, struct violation *new);
-	/* As in struct network_ear. */
+	/* As in struct run_ear. */
 	void (*ask)(void *data, const char *name, uint16_t port, const char *program,
 		    void (*answer)(void *answer_data, bool allow), void *answer_data);
 	/* While no errand lived: by what one left behind, or by the host. NULL: standing_close()

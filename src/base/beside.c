@@ -27,13 +27,25 @@ static unsigned long running(void)
 	return field ? strtoul(field, NULL, 10) : 0;
 }
 
+/* CPU_COUNT() looks at each bit. */
+static unsigned long count(const cpu_set_t *set)
+{
+	unsigned long words[sizeof(*set) / sizeof(unsigned long)], n = 0;
+
+	memcpy(words, set, sizeof(words));
+	for (size_t i = 0; i < array_len(words); i++)
+		for (; words[i]; words[i] &= words[i] - 1)
+			n++;
+	return n;
+}
+
 void beside_init(struct beside *beside)
 {
 	beside->on = beside->sent = false;
 	if (sched_getaffinity(0, sizeof(beside->all), &beside->all) == 0) {
 		unsigned long busy = running();
 
-		beside->on = busy > 0 && busy < (unsigned long)CPU_COUNT(&beside->all);
+		beside->on = busy > 0 && busy < count(&beside->all);
 	}
 }
 

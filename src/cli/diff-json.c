@@ -8,22 +8,6 @@
 #include "base/cleanup.h"
 #include "cli/diff.h"
 
-static bool is_utf8(const char *text)
-{
-	size_t len = strlen(text);
-
-	while (len > 0) {
-		uint32_t c;
-		size_t n = str_utf8_next(text, len, &c);
-
-		if (n == 0)
-			return false;
-		text += n;
-		len -= n;
-	}
-	return true;
-}
-
 static char *base64(const char *text)
 {
 	static const char digits[] =
@@ -52,7 +36,7 @@ void json_add_name(struct json *json, const char *key, const char *name)
 	char second[64];
 
 	json_add_string(json, key, name);
-	if (!name || is_utf8(name))
+	if (!name || str_is_utf8(name, strlen(name)))
 		return;
 	bytes = base64(name);
 	snprintf(second, sizeof(second), "%s_base64", key);

@@ -215,24 +215,18 @@ static int open_tasks(struct cgroup *cg, size_t i, struct err *err)
 	return cg->tasks[i] < 0 ? err_sys(err, -errno, "open the cgroup's tasks") : 0;
 }
 
-/* CPU time is counted elsewhere, too: for a limit of it alone, and to sweep. */
-static bool uses_base(const struct cgroup *cg, const struct limits *limits, size_t i)
-{
-	return limits->site.dirs[i] && (i != CG_CPU || limits->cpu_ms != UINT64_MAX || cg->sweeps);
-}
-
 static int open_v1(struct cgroup *cg, const struct limits *limits, struct err *err)
 {
 	int r = open_base(cg, 0, limits->site.dirs[0], err);
 
 	cg->sweeps = r == 0 && has_neighbours(cg);
 	for (size_t i = 1; i < CG_DIRS && r == 0; i++)
-		if (uses_base(cg, limits, i))
+		if (limits->site.dirs[i])
 			r = open_base(cg, i, limits->site.dirs[i], err);
 	if (r == 0)
 		r = make_first(cg, err);
 	for (size_t i = 1; i < CG_DIRS && r == 0; i++) {
-		if (cg->base[i] < 0 || (i == CG_CPU && limits->cpu_ms == UINT64_MAX))
+		if (cg->base[i] < 0)
 			continue;
 		r = make_dir(cg, i);
 		if (r < 0)

@@ -97,7 +97,7 @@ static int join_cgroup(struct builder *b, struct err *err)
 	return cgroup_join_passed(b->inbox.cgroup, b->inbox.cgroup_len, err);
 }
 
-/* The private network: made by a helper meanwhile, or ours by birth. */
+/* The private network: ours by birth, or made by a helper meanwhile, or, where that failed, here. */
 static int connect_network(struct builder *b, struct err *err)
 {
 	int r;

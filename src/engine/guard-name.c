@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/guard-name.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
@@ -17,9 +19,37 @@ enum {
 	SETTLED_S = 3, /* more than between two ticks of any file system's clock */
 };
 
-bool name_look(int dir, const char *name, struct stat *ret)
+int name_look(int dir, const char *name, struct stat *ret)
 {
-	return fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+	if (fstatat(dir, name, ret, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
+void name_open_folder(int dir)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", dir);
+	if (fstat(dir, &st) == 0 && S_ISDIR(st.st_mode))
+		(void)chmod(path, (st.st_mode & 07777) | S_IRWXU);
+}
+
+/* Somebody who is not stopped yet may close it once more, and a disk may answer again. */
+int name_look_behind(int dir, const char *name, struct stat *ret)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	int r = name_look(dir, name, ret);
+
+	for (int i = 0; i < LOOKS && r < 0; i++) {
+		if (i > 0)
+			(void)nanosleep(&nap, NULL);
+		if (r == -EACCES)
+			name_open_folder(dir);
+		r = name_look(dir, name, ret);
+	}
+	return r;
 }
 
 static bool is_at(const struct timespec *a, const struct timespec *b)
@@ -31,7 +61,7 @@ bool name_has_changed(int dir, const char *name, const struct timespec *since)
 {
 	struct stat st;
 
-	return name_look(dir, name, &st) && !is_at(&st.st_ctim, since);
+	return name_look(dir, name, &st) == 1 && !is_at(&st.st_ctim, since);
 }
 
 /* Whatever comes or goes changes a folder's own time, which nobody can set. But where that
@@ -79,7 +109,9 @@ bool name_leaves(int dir, const char *name, const struct file_id *id)
 	struct stat st;
 
 	for (int i = 0; i < LOOKS; i++) {
-		if (!name_look(dir, name, &st) || !is_of(&st, id))
+		int r = name_look(dir, name, &st);
+
+		if (r == 0 || (r == 1 && !is_of(&st, id)))
 			return true;
 		(void)nanosleep(&nap, NULL);
 	}

@@ -11,7 +11,12 @@
 
 #include "base/path.h"
 
-bool name_look(int dir, const char *name, struct stat *ret);
+/* 1: it is there; 0: it is not; else -errno, and that cannot be told: -EACCES where the folder may
+ * not be searched by its owner, who made it so. */
+int name_look(int dir, const char *name, struct stat *ret);
+void name_open_folder(int dir); /* to its owner, for everything */
+/* The same, more than once where it fails: such a folder is opened, and stays open. */
+int name_look_behind(int dir, const char *name, struct stat *ret);
 bool name_has_changed(int dir, const char *name, const struct timespec *since);
 
 /* What is known of a folder since it was looked at last. */

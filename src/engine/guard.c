@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "engine/guard-name.h"
+#include "engine/guard-wires.h"
 #include "plan/plan.h"
 #include "result/event.h"
 
@@ -27,6 +28,8 @@ enum {
 	SIGHTINGS_MAX = 256,
 	LOOK_NS = 2000000, /* between two looks, without inotify */
 	READS_MAX = 8,     /* per turn of the loop: others want their turn too */
+	WAKES = 3,         /* more, after the run may go on, */
+	WAKE_NS = 2000000, /* the first so much later, and each eight times as late */
 };
 
 #define APPEARED (IN_CREATE | IN_MOVED_TO)
@@ -68,11 +71,40 @@ static void stop_run(struct guard *g, const struct guard_item *item)
 		g->stopped = true;
 }
 
+static void let_go_on(struct guard *g)
+{
+	if (!g->ended && !g->over && g->power.stop(g->power.stop_data, false) < 0)
+		g->power.end(g->power.end_data);
+}
+
+static void on_wake(void *data, short revents)
+{
+	struct guard *g = data;
+
+	(void)revents;
+	if (!g->stopped)
+		let_go_on(g);
+	g->wake_ns *= 8;
+	g->waker.at_ns = --g->wakes > 0 ? clock_mono_ns() + g->wake_ns : LOOP_NEVER;
+}
+
+/* A process that is just being forked gets the order to stop when it is there, but not the one to
+ * go on, which the kernel drops where it means nothing yet: it is given again. */
 static void go_on(struct guard *g)
 {
-	if (g->stopped && !g->ended && !g->over && g->power.stop(g->power.stop_data, false) < 0)
-		g->power.end(g->power.end_data);
+	if (!g->stopped)
+		return;
+	let_go_on(g);
 	g->stopped = false;
+	if (!g->loop)
+		return;
+	if (!g->waker.fn) {
+		g->waker = (struct loop_timer){.fn = on_wake, .data = g};
+		loop_add_timer(g->loop, &g->waker);
+	}
+	g->wakes = WAKES;
+	g->wake_ns = WAKE_NS;
+	g->waker.at_ns = clock_mono_ns() + g->wake_ns;
 }
 
 /* Take away what is at ITEM. *ret_where is where it is now. */
@@ -194,13 +226,36 @@ static void check_bound(struct guard *g, struct guard_item *item, const struct f
 	bind_again(g, item);
 }
 
+/* A folder that was closed to its owner hides nothing from us; where nobody is inside the user
+ * himself closed it. */
+static int look(struct guard *g, const struct guard_item *item, struct stat *ret)
+{
+	const struct guard_dir *dir = &g->dirs[item->dir];
+	int r = name_look(dir->fd, item->what->name, ret);
+
+	if (r < 0 && !dir->is_closed && !g->rests) {
+		stop_run(g, item);
+		r = name_look_behind(dir->fd, item->what->name, ret);
+	}
+	return r;
+}
+
 /* MASK is what happened to the name; 0: just look. */
 static void check(struct guard *g, struct guard_item *item, uint32_t mask)
 {
 	struct file_id now = {0};
 	struct stat st;
+	int r = look(g, item, &st);
 
-	if (name_look(g->dirs[item->dir].fd, item->what->name, &st))
+	if (r < 0 && g->rests)
+		return; /* the next command will not begin */
+	if (r < 0) {
+		if (!g->dirs[item->dir].is_closed)
+			end_run(g, item, NULL, "its folder cannot be searched");
+		g->dirs[item->dir].is_closed = true;
+		return;
+	}
+	if (r == 1)
 		now = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
 	if (item->what->link) {
 		check_link(g, item, now.ino);
@@ -317,53 +372,9 @@ static void open_eyes(struct guard *g)
 		loop_add(g->loop, g->inotify, POLLIN, on_events, g);
 }
 
-static bool is_mounted_over(const struct guarded *what)
-{
-	return what->dst && !what->link;
-}
-
-static void count_trip(struct guard *g, int fd)
-{
-	for (size_t i = 0; i < g->dirs_len; i++) {
-		struct guard_dir *dir = &g->dirs[i];
-
-		if (fd == dir->coming) {
-			dir->came++;
-		} else if (fd == dir->going) {
-			dir->went_first |= dir->came == 0;
-			dir->went++;
-		}
-	}
-}
-
-/* Was a name of DIR away for a moment? To replace a file means that one more comes
- * than goes: its new version comes, goes as such, and comes as the file, or simply
- * comes from elsewhere. */
-static bool may_have_been_vacant(const struct guard_dir *dir)
-{
-	return dir->went_first || (dir->went > 0 && dir->came <= dir->went);
-}
-
-static bool take_trips(struct guard *g)
-{
-	bool tripped = false, overflow = false;
-	enum trip trip;
-	int fd = -1;
-
-	while ((trip = tripwire_next(&g->tripwire, &fd)) != TRIP_NONE) {
-		overflow |= trip == TRIP_OVERFLOW;
-		if (trip == TRIP_WIRE)
-			count_trip(g, fd);
-		tripped = true;
-	}
-	for (size_t i = 0; i < g->items_len; i++)
-		g->items[i].vacant |= overflow || may_have_been_vacant(&g->dirs[g->items[i].dir]);
-	return tripped;
-}
-
 static bool was_touched(const struct guard *g, const struct guard_item *item)
 {
-	return is_mounted_over(item->what) &&
+	return wires_needs_both(item) &&
 	       name_has_changed(g->dirs[item->dir].fd, item->what->name, &item->changed);
 }
 
@@ -375,15 +386,6 @@ static void look_around(struct guard *g)
 		check(g, &g->items[i], was_touched(g, &g->items[i]) ? IN_ATTRIB : 0);
 }
 
-static void cut_wires(struct guard *g)
-{
-	for (size_t i = 0; i < g->dirs_len; i++) {
-		g->dirs[i].coming = fd_close(g->dirs[i].coming);
-		g->dirs[i].going = fd_close(g->dirs[i].going);
-	}
-	tripwire_close(&g->tripwire);
-}
-
 static void on_trip(void *data, short revents)
 {
 	struct guard *g = data;
@@ -393,35 +395,11 @@ static void on_trip(void *data, short revents)
 	g->noticed_ns = clock_mono_ns();
 	/* First the eyes, then the look: nothing happens in between unseen. */
 	open_eyes(g);
-	(void)take_trips(g);
+	(void)wires_take(g);
 	loop_remove(g->loop, g->tripwire.signals);
-	cut_wires(g);
+	wires_cut(g);
 	look_around(g);
 	go_on(g);
-}
-
-/* Only of what is mounted over must we know whether it was replaced or removed. */
-static bool lay_wire(struct guard *g, struct guard_item *item)
-{
-	struct guard_dir *dir = &g->dirs[item->dir];
-
-	if (dir->coming < 0)
-		dir->coming = tripwire_add(dir->fd, false);
-	if (dir->coming < 0 || !is_mounted_over(item->what))
-		return dir->coming >= 0;
-	if (dir->going < 0)
-		dir->going = tripwire_add(dir->fd, true);
-	return dir->going >= 0;
-}
-
-static void lay_wires(struct guard *g)
-{
-	bool laid = tripwire_open(&g->tripwire) == 0;
-
-	for (size_t i = 0; i < g->items_len && laid; i++)
-		laid = lay_wire(g, &g->items[i]);
-	if (!laid)
-		cut_wires(g);
 }
 
 static int open_dir(struct guard_dir *dir, struct err *err)
@@ -471,7 +449,7 @@ int guard_open(struct guard *g, const struct plan *plan, const struct guard_powe
 	for (size_t i = 0; i < plan->guards_len && r == 0; i++)
 		r = add_item(g, &plan->guards[i], err);
 	if (r == 0)
-		lay_wires(g);
+		wires_lay(g);
 	return r;
 }
 
@@ -506,7 +484,9 @@ void guard_unwatch(struct guard *g)
 		loop_remove(g->loop, g->inotify);
 	if (g->timer.fn)
 		loop_remove_timer(g->loop, &g->timer);
-	g->timer.fn = NULL;
+	if (g->waker.fn)
+		loop_remove_timer(g->loop, &g->waker);
+	g->timer.fn = g->waker.fn = NULL;
 	g->loop = NULL;
 }
 
@@ -539,11 +519,17 @@ int guard_renew(struct guard *g, struct err *err)
 	for (size_t i = 0; i < g->items_len && g->rests; i++) {
 		const struct guarded *what = g->items[i].what;
 		struct guard_dir *dir = &g->dirs[g->items[i].dir];
+		int r = what->link || g->items[i].id.ino || dir->is_same
+				? 0
+				: name_look(dir->fd, what->name, &(struct stat){0});
 
-		if (what->link || g->items[i].id.ino || dir->is_same ||
-		    !name_look(dir->fd, what->name, &(struct stat){0}))
+		if (r == 0)
 			continue;
 		dir->glance.settled = false;
+		if (r < 0) {
+			err_sys(err, r, "look for %s/%s", what->dir, what->name);
+			return err_hint(err, r, "chmod u+rwx '%s'", what->dir);
+		}
 		err_set(err, ERR_POLICY, -ESTALE, "%s/%s was made since this sandbox stands",
 			what->dir, what->name);
 		return err_hint(
@@ -566,7 +552,7 @@ void guard_finish(struct guard *g)
 	while (g->inotify >= 0 && take_events(g))
 		g->woken = true;
 	if (g->tripwire.signals >= 0)
-		g->woken |= take_trips(g);
+		g->woken |= wires_take(g);
 	/* Where nothing ever happened in the folders, nothing has changed. */
 	if (g->woken || (g->tripwire.signals < 0 && g->inotify < 0))
 		check_all(g);
@@ -574,7 +560,7 @@ void guard_finish(struct guard *g)
 
 void guard_close(struct guard *g)
 {
-	cut_wires(g);
+	wires_cut(g);
 	for (size_t i = 0; i < g->dirs_len; i++)
 		fd_close(g->dirs[i].fd);
 	for (size_t i = 0; i < g->items_len; i++)

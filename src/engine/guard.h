@@ -52,7 +52,8 @@ struct guard_dir {
 	unsigned came, went; /* names, while there was a tripwire */
 	bool went_first;
 	struct glance glance;
-	bool is_same; /* as when it was looked at last */
+	bool is_same;   /* as when it was looked at last */
+	bool is_closed; /* for good: nobody can look into it */
 };
 
 struct guard_item {
@@ -70,6 +71,9 @@ struct guard {
 	int inotify; /* -1: nothing has happened yet, or we look from time to time */
 	struct loop *loop;
 	struct loop_timer timer;
+	struct loop_timer waker;
+	uint64_t wake_ns;
+	int wakes; /* to come */
 	struct guard_dir *dirs;
 	size_t dirs_len;
 	struct guard_item *items;

@@ -19,6 +19,8 @@
 #include "base/private-dir.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "base/tree-remove.h"
+#include "engine/guard-name.h"
 
 enum { COPY_MAX = 1 << 20 };
 
@@ -49,24 +51,14 @@ static int move(int from, const char *name, int to, const char *new_name)
 }
 
 /* A folder that its owner may not write cannot be moved, nor anything out of it. */
-static void add_write(int fd)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-		(void)chmod(path, (st.st_mode & 07777) | S_IRWXU);
-}
-
 static void loosen(int dir, const char *name)
 {
 	_cleanup_(fd_closep) int fd = -1;
 
-	add_write(dir);
+	name_open_folder(dir);
 	fd = path_open_nolink(dir, name, O_PATH | O_NOFOLLOW, 0);
 	if (fd >= 0)
-		add_write(fd);
+		name_open_folder(fd);
 }
 
 /* Between file systems: files and links, which is what most of them are. */
@@ -94,7 +86,10 @@ static int copy(int dir, const char *name, int to, const char *new_name)
 	if (r < 0)
 		return r;
 	out = openat(to, new_name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	return out < 0 ? -errno : fd_write_all(out, str_text(&text), text.len);
+	r = out < 0 ? -errno : fd_write_all(out, str_text(&text), text.len);
+	if (r < 0 && out >= 0)
+		(void)unlinkat(to, new_name, 0);
+	return r;
 }
 
 static int take(struct quarantine *q, int dir, const char *name, const char *new_name)
@@ -125,10 +120,25 @@ static int set_aside(int dir, const char *name, char new_name[NAME_MAX + 1])
 		 (unsigned long long)random, name);
 	r = move(dir, name, dir, new_name);
 	if (r == -EACCES) {
-		add_write(dir);
+		name_open_folder(dir);
 		r = move(dir, name, dir, new_name);
 	}
 	return r;
+}
+
+/* What must not stay and has no room elsewhere, since the disk is full, is not kept. */
+static int throw_away(struct quarantine *q, int dir, const char *name, int why, struct err *err)
+{
+	int r = why;
+
+	if (why == -ENOSPC || why == -EDQUOT)
+		r = unlinkat(dir, name, 0) < 0 ? -errno : 0;
+	if (r == -EISDIR)
+		r = tree_remove(dir, name);
+	if (r < 0)
+		return err_sys(err, why, "it is still there: rename it");
+	q->renamed_ns = clock_mono_ns();
+	return err_sys(err, why, "it was removed, there being no room to keep it");
 }
 
 int quarantine_take(struct quarantine *q, int dir, const char *dir_path, const char *name,
@@ -136,26 +146,34 @@ int quarantine_take(struct quarantine *q, int dir, const char *dir_path, const c
 {
 	_cleanup_(freep) char *kept = str_printf("%u-%s", q->count + 1, name);
 	char aside[NAME_MAX + 1];
-	int r;
+	bool is_aside;
+	int r, why;
 
 	*ret_where = NULL;
 	if (!kept)
 		return err_oom(err);
 	/* First it loses its name, which takes microseconds; the rest can wait. */
 	r = set_aside(dir, name, aside);
-	if (r < 0)
-		return r == -ENOENT ? r : err_sys(err, r, "rename it");
-	q->renamed_ns = clock_mono_ns();
+	if (r == -ENOENT)
+		return r;
+	is_aside = r == 0;
+	if (is_aside)
+		q->renamed_ns = clock_mono_ns();
+	why = r;
 	r = ready(q, err);
 	if (r == 0) {
-		r = take(q, dir, aside, kept);
+		r = take(q, dir, is_aside ? aside : name, kept);
 		if (r < 0)
 			err_sys(err, r, "move it to %s", q->path);
 	}
+	if (r < 0 && !is_aside)
+		return throw_away(q, dir, name, why, err);
 	if (r < 0) {
 		*ret_where = path_join(dir_path, aside);
 		return r == -ENOENT ? -EIO : r;
 	}
+	if (!is_aside)
+		q->renamed_ns = clock_mono_ns();
 	q->count++;
 	*ret_where = path_join(q->path, kept);
 	return *ret_where ? 0 : err_oom(err);

@@ -23,7 +23,7 @@ void quarantine_release(struct quarantine *q);
 
 /* Take NAME out of the folder DIR, whose name is DIR_PATH. 0 and where it is now;
  * -ENOENT: it is not there; else err says why it could not be taken away. Then it
- * was given a name beside the old one that nobody acts on, *ret_where, or is still
- * where it was, *ret_where being NULL. */
+ * was given a name beside the old one that nobody acts on, *ret_where, or, that being
+ * NULL, was removed, or is still where it was: err says which. */
 int quarantine_take(struct quarantine *q, int dir, const char *dir_path, const char *name,
 		    char **ret_where, struct err *err);

@@ -23,12 +23,13 @@ static bool is_in_order(const struct guard *g, const struct guard_item *item)
 	int dir = g->dirs[item->dir].fd;
 	struct file_id now = {0};
 	struct stat st;
+	int r = name_look_behind(dir, item->what->name, &st);
 
 	if (item->what->link)
 		return name_is_link(dir, item->what->name, item->what->link);
-	if (name_look(dir, item->what->name, &st))
+	if (r == 1)
 		now = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
-	return name_is(&item->id, &now);
+	return r >= 0 && name_is(&item->id, &now);
 }
 
 static bool all_is_in_order(const struct guard *g)

@@ -3,9 +3,10 @@
  * staged - what supervisor and child do about a stage, besides mounting it.
  *
  * The child gets the stage's lock, and the mounts that it shares with other runs, as
- * descriptors that it keeps. When all is mounted it reports, with descriptors by
- * which later runs find it. It goes on to the command only when that is written
- * down, and when files that the user saves from then on bear a later time than t0.
+ * descriptors that it keeps; the mount lock, too, until its own mounts are written down.
+ * When all is mounted it reports, with descriptors by which later runs find it. It goes on
+ * to the command only when that is written down, and when files that the user saves from
+ * then on bear a later time than t0.
  */
 #pragma once
 #include <stddef.h>
@@ -22,7 +23,7 @@ int staged_keep(const struct staging *staging, int next, struct err *err);
 int staged_joined(const struct staging *staging, size_t index);
 /* Before the old root goes: tell what was mounted. */
 int staged_report(const struct builder *b, int channel, struct err *err);
-/* As the last thing before the command. */
+/* Before the command: until then. */
 int staged_wait(const struct staging *staging, int channel, struct err *err);
 
 /* In the supervisor. 1: it failed instead, and *ret_report says why; -EPIPE: it died. */

@@ -194,7 +194,7 @@ static void on_listener(void *data, short revents)
 	struct living *l = data;
 	struct stand *s = l->data;
 
-	if (revents & POLLIN && l->watcher.serve(l->watcher.data))
+	if (revents & POLLIN ? l->watcher.serve(l->watcher.data) : !(revents & POLLHUP))
 		return;
 	stop_listening(s, l);
 	if (revents & POLLIN) {

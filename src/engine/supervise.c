@@ -54,6 +54,7 @@ struct supervisor {
 	bool reported;    /* how it ended */
 	int status;
 	bool failed;
+	bool deaf; /* to reports, for the rest of the run */
 	struct err *err;
 };
 
@@ -176,15 +177,28 @@ static void stop_like_the_command(struct supervisor *s)
 	warden_send_order(s->channel, WARDEN_SIGNAL_ALL, SIGCONT);
 }
 
+/* Nobody is left under the filter. Where the warden was the last one all are past their last
+ * call: what need not wait until they are gone is done meanwhile. */
+static void wind_down(struct supervisor *s)
+{
+	if (!sandbox_child_owns_all(&s->sandbox) || scratch_path(s->plan))
+		return;
+	guard_unwatch(&s->sandbox.guard);
+	sandbox_settle(&s->sandbox);
+}
+
 static void on_listener(void *data, short revents)
 {
 	struct supervisor *s = data;
 
-	if (revents & POLLIN && s->watcher->serve(s->watcher->data))
+	/* An error alone is that the kernel was interrupted when it looked. */
+	if (revents & POLLIN ? s->watcher->serve(s->watcher->data) : !(revents & POLLHUP))
 		return;
+	loop_remove(&s->loop, s->listener);
 	if (revents & POLLIN)
-		kill_run(s);                /* its calls would wait for ever */
-	loop_remove(&s->loop, s->listener); /* nobody is left who could call */
+		kill_run(s); /* its calls would wait for ever */
+	else
+		wind_down(s);
 }
 
 static void take_listener(struct supervisor *s, int listener)
@@ -237,6 +251,13 @@ static bool expects_reports(const struct supervisor *s)
 	return (s->watcher && s->listener < 0) || (s->outlet.gateway && !s->starting);
 }
 
+static void stop_hearing(struct supervisor *s)
+{
+	if (!s->deaf)
+		loop_remove(&s->loop, s->channel);
+	s->deaf = true;
+}
+
 /* Only where the command has a terminal, is observed or reaches out; else reports can wait
  * until the end. */
 static void on_report(void *data, short revents)
@@ -253,7 +274,7 @@ static void on_report(void *data, short revents)
 	if (r < 0) {
 		bool missed = r != -EPIPE && expects_reports(s);
 
-		loop_remove(&s->loop, s->channel);
+		stop_hearing(s);
 		s->starting |= r != -EPIPE; /* for all that we know */
 		if (missed)
 			kill_run(s);
@@ -262,7 +283,7 @@ static void on_report(void *data, short revents)
 	take_news(s, &report, fds, n);
 	if (s->starting && !expects_reports(s) && !s->streams.terminal.like.mask &&
 	    !s->outlet.gateway)
-		loop_remove(&s->loop, s->channel);
+		stop_hearing(s);
 }
 
 /* A shell inside may have stopped jobs of its own, which are not ours to wake. */
@@ -281,7 +302,7 @@ static bool await_start(struct supervisor *s, int tries, int try_ms)
 {
 	struct pollfd fd = {.fd = s->channel, .events = POLLIN};
 
-	for (int i = 0; i < tries && !has_started(s) && !s->failed && !s->ended; i++) {
+	for (int i = 0; i < tries && !has_started(s) && !s->deaf && !s->failed && !s->ended; i++) {
 		if (poll(&fd, 1, try_ms) == 1 && reads_reports(s))
 			on_report(s, 0);
 		if (fd.revents & (POLLHUP | POLLERR))

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/raw.h"
 #include "base/sys.h"
 #include "engine/mount.h"
 #include "engine/namespace.h"
@@ -94,6 +95,7 @@ static int become(const struct plan *plan, struct err *err)
 }
 
 /* LEN descriptors go where MARK says. False: it says nothing, or there are too many. */
+/* That there is no network may come after one: from a helper that ended badly, but too late. */
 static bool put_away(struct inbox *inbox, char mark, const void *fds, size_t len)
 {
 	if (mark == PASSED_MOUNTS && !inbox->has_mounts) {
@@ -108,7 +110,7 @@ static bool put_away(struct inbox *inbox, char mark, const void *fds, size_t len
 		memcpy(&inbox->network, fds, len * sizeof(int));
 		inbox->has_network = true;
 	} else {
-		return false;
+		return mark == PASSED_NETWORK && len == 0;
 	}
 	return true;
 }
@@ -193,6 +195,7 @@ int userns_pass(int channel, enum passed what, const int *fds, size_t len, struc
 		char bytes[CMSG_SPACE(sizeof(int) * PREPARED_MAX)];
 	} control = {0};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	long n;
 
 	if (len > 0) {
 		struct cmsghdr *cmsg = &control.head;
@@ -204,9 +207,8 @@ int userns_pass(int channel, enum passed what, const int *fds, size_t len, struc
 		msg.msg_control = &control;
 		msg.msg_controllen = CMSG_SPACE(sizeof(int) * len);
 	}
-	if (sendmsg(channel, &msg, MSG_NOSIGNAL) != 1)
-		return err_sys(err, -errno, "pass what the sandbox needs");
-	return 0;
+	n = raw_call(SYS_sendmsg, channel, (long)&msg, MSG_NOSIGNAL); /* errno: see net-maker.c */
+	return n == 1 ? 0 : err_sys(err, (int)n, "pass what the sandbox needs");
 }
 
 static int prepare_mount(int host, const struct op *op, int userns, int *fds, size_t *len,
@@ -310,10 +312,13 @@ int userns_grant(const struct plan *plan, pid_t child, int channel, struct err *
 
 int userns_wait_served(int channel, bool *ret_moved, struct err *err)
 {
+	ssize_t n;
 	char mark;
 
-	if (recv(channel, &mark, 1, 0) != 1 ||
-	    (mark != MARK_SERVED && mark != MARK_SERVED_AND_MOVED))
+	do
+		n = recv(channel, &mark, 1, 0);
+	while (n == 1 && mark == PASSED_NETWORK); /* see put_away() */
+	if (n != 1 || (mark != MARK_SERVED && mark != MARK_SERVED_AND_MOVED))
 		return err_set(err, ERR_SYSTEM, -EPIPE, "the supervisor is gone");
 	*ret_moved = mark == MARK_SERVED_AND_MOVED;
 	return 0;

@@ -384,20 +384,35 @@ int changes_read(struct stage *stage, struct changes **ret, struct err *err)
 	return r;
 }
 
+static int open_on_host(int dirfd, const char *path, ino_t ino)
+{
+	const char *name;
+	_cleanup_(fd_closep) int parent = open_parent(dirfd, path, &name);
+
+	return parent < 0 ? parent : open_file(parent, name, ino);
+}
+
+/* Also where the command closed the folder or the file. */
+static int open_in_upper(int dirfd, const char *path, ino_t ino)
+{
+	struct relaxed relaxed = {0};
+	const char *name;
+	int parent = relaxed_search_parent(&relaxed, dirfd, path, &name);
+	int fd = parent < 0 ? parent : open_staged_file(parent, name, ino);
+
+	relaxed_restore(&relaxed, dirfd);
+	return fd;
+}
+
 static int open_side(int dirfd, const char *path, const struct node *node, bool staged, int *ret_fd,
 		     struct err *err)
 {
-	_cleanup_(fd_closep) int parent = -1;
-	const char *name;
 	int fd;
 
 	if (node->type != NODE_FILE)
 		return err_set(err, ERR_SYSTEM, -EINVAL, "%s is %s, not a file", path,
 			       node_type_name(node->type));
-	parent = open_parent(dirfd, path, &name);
-	fd = parent < 0 ? parent
-	     : staged   ? open_staged_file(parent, name, node->ino)
-			: open_file(parent, name, node->ino);
+	fd = (staged ? open_in_upper : open_on_host)(dirfd, path, node->ino);
 	if (fd < 0)
 		return err_sys(err, fd, "open %s", path);
 	*ret_fd = fd;

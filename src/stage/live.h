@@ -17,8 +17,6 @@
 struct err;
 struct stage;
 
-enum { LIVE_ROOTS_MAX = 64 };
-
 /* Take both locks: the mount lock, and the shared one. Waits for the first, and for
  * killed runs that are not quite gone. -ENOENT, err untouched: it was removed. */
 int stage_enter(struct stage *stage, struct err *err);

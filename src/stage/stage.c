@@ -244,21 +244,43 @@ int stage_check_version(const struct stage *stage, struct err *err)
 	return err_hint(err, -EBUSY, "wait until its runs have ended, or use another --stage");
 }
 
-/* That had a folder with a file for each living run. */
+/* That had a folder with a file for each living run. Each run had the stage's lock, too, which is
+ * ours alone now: what is left there was killed. */
+static int bury_old(struct stage *stage, struct err *err)
+{
+	int fd = openat(stage->dir_fd, "live", DIR_FLAGS), r = 0;
+	const struct dirent *entry;
+	DIR *dir;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(err, -errno, "open the folder live");
+	dir = fdopendir(fd);
+	if (!dir) {
+		fd_close(fd);
+		return err_oom(err);
+	}
+	while (r == 0 && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		r = stage_end(stage, entry->d_name, err);
+		if (r == 0 && unlinkat(fd, entry->d_name, 0) < 0)
+			r = err_sys(err, -errno, "remove live/%s", entry->d_name);
+	}
+	closedir(dir);
+	if (r == 0 && unlinkat(stage->dir_fd, "live", AT_REMOVEDIR) < 0)
+		r = err_sys(err, -errno, "remove the folder live");
+	return r;
+}
+
 int stage_modernize(struct stage *stage, struct err *err)
 {
 	int r;
 
 	if (!stage->is_old)
 		return 0;
-	r = unlinkat(stage->dir_fd, "live", AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : 0;
-	if (r < 0) {
-		err_set(err, ERR_SYSTEM, r,
-			"stage %s was left by runs of an earlier version of pale, which were killed",
-			stage->name);
-		return err_hint(err, r, "if none of them goes on: rm -r '%s/live'", stage->path);
-	}
-	r = write_file(stage, err);
+	r = bury_old(stage, err);
+	if (r == 0)
+		r = write_file(stage, err);
 	return r < 0 ? r : read_file(stage, err);
 }
 

@@ -81,7 +81,6 @@ static int set_scene(const struct launch *c, int *channel, struct err *err)
  * the same, and nobody looks; but for a broker, who has to be told. */
 int launch_observe(const struct op *observed, uint32_t id, int channel, struct err *err)
 {
-	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
 	unsigned variant = step_seccomp(observed);
 	int fd = confine_seccomp_observed(variant, step_audience(observed));
 	int r;
@@ -91,13 +90,18 @@ int launch_observe(const struct op *observed, uint32_t id, int channel, struct e
 		return err_sys(err, fd, "install the observed seccomp filter");
 	if (fd < 0) {
 		r = confine_seccomp(variant, err);
-		if (r < 0)
-			return r;
-		r = warden_send_report(channel, &starting);
-	} else {
-		r = warden_send_fds(channel, WARDEN_LISTENER, id, &fd, 1);
-		fd_close(fd);
+		return r < 0 ? r : 1;
 	}
+	r = warden_send_fds(channel, WARDEN_LISTENER, id, &fd, 1);
+	fd_close(fd);
+	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
+}
+
+static int report_starting(uint32_t id, int channel, struct err *err)
+{
+	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
+	int r = warden_send_report(channel, &starting);
+
 	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
 }
 
@@ -105,15 +109,11 @@ int launch_observe(const struct op *observed, uint32_t id, int channel, struct e
 static int report_start(const struct warden_job *job, const struct launch *c, int channel,
 			struct err *err)
 {
-	struct warden_report starting = {.kind = WARDEN_STARTING, .id = c->id};
-	int r;
+	int r = 1;
 
 	if (job->observed && !c->is_observed)
-		return launch_observe(job->observed, c->id, channel, err);
-	if (!c->is_errand)
-		return 0;
-	r = warden_send_report(channel, &starting);
-	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
+		r = launch_observe(job->observed, c->id, channel, err);
+	return r == 1 ? (c->is_errand ? report_starting(c->id, channel, err) : 0) : r;
 }
 
 int launch_keep_limits(struct err *err)
@@ -150,7 +150,9 @@ int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *
 		r = start_session(-1, err);
 	if (r == 0)
 		r = unblock_signals(err);
-	return r < 0 ? r : launch_observe(job->observed, id, job->channel, err);
+	if (r == 0)
+		r = launch_observe(job->observed, id, job->channel, err);
+	return r == 1 ? report_starting(id, job->channel, err) : r;
 }
 
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command, struct err *err)

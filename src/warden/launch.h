@@ -43,7 +43,8 @@ struct launch launch_of(const struct parcel *parcel, const struct parcel_words *
 int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err);
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command,
 			struct err *err);
-/* Enter the filter with a listener and report that as ID: for good, and for what is launched. */
+/* Enter the filter with a listener and report that as ID: for good, and for what is launched. 1:
+ * without a listener, and nothing was reported. */
 int launch_observe(const struct op *observed, uint32_t id, int channel, struct err *err);
 /* Its pid; or -errno, and err says why nothing was executed. */
 pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err);

@@ -4,6 +4,8 @@
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+import collections
+
 from live import *
 
 
@@ -34,6 +36,23 @@ def case_signals(p):
         j = r.json()
         ok(r.code == 128 + number and j.get('outcome') == 'signaled' and j.get('signal') == number
            and j.get('exit_code', 0) is None, p, f'signal {number} is {128 + number}', r)
+
+
+def case_signals_before_the_start(p):
+    """Two of them, while the sandbox is built or goes down again: each is the command's or ends the run."""
+    ends = collections.Counter()
+    whole = min(p.pale('--', 'true').seconds for _ in range(5))
+    for i in range(120):
+        proc = p.start_pale('--', 'true', stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(whole * (i % 40) / 40)
+        for sig in (signal.SIGTERM, signal.SIGINT):
+            proc.send_signal(sig)
+            time.sleep(i % 3 * 0.0005)
+        _, err = proc.communicate(timeout=30)
+        ends[b'bug' if b'bug at' in err else proc.returncode] += 1
+    good = {0, 125, 128 + signal.SIGTERM, 128 + signal.SIGINT, 128 + signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
+    ok(set(ends) <= good, p, 'two signals at the start', ends)
+    ok(len(ends) > 1, p, 'twin: not all of them came too late', ends)
 
 
 def case_not_found(p):
@@ -119,7 +138,7 @@ def timeout_case(p, name, line, seconds=(0.9, 4.0), options=(), out=b'partial\n'
 def case_timeout_PR11(p):
     for options in modes(p, (), ('--processes', 'visible'), ('--preset', 'off')):
         which = ' '.join(options) or 'isolated'
-        timeout_case(p, f'{which}, one that heeds TERM', 'echo partial; sleep 30 & exec sleep 30', (0.9, 2.5),
+        timeout_case(p, f'{which}, one that heeds TERM', 'echo partial; sleep 30 & exec sleep 30', (0.9, 3),
                      options)
         timeout_case(p, f'{which}, one that ignores TERM',
                      'echo partial; trap "" TERM; (trap "" TERM; ./probe ignore $0) & ./probe ignore $0',
@@ -223,7 +242,7 @@ def case_result_file_FW03(p):
        'the command cannot lead the result elsewhere by a link', r)
 
 
-main(case_only_the_commands_output, case_own_status, case_signals, case_not_found,
+main(case_only_the_commands_output, case_own_status, case_signals, case_signals_before_the_start, case_not_found,
      case_not_executable, case_nothing_was_executed_CF01_CF03, case_timeout_PR11,
      case_odd_callers_PR15, case_folders_for_streams, case_orphans_do_not_delay_PR09,
      case_result_file_FW03, uids=(1000,))

@@ -44,6 +44,17 @@ def all_gone(before):
     return wait_for(lambda: not left & set(cgroups()), 10)
 
 
+NOBODY_WAITS = '''
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    while time.process_time() < 0.5: pass
+    os._exit(0)
+try: os.wait()
+except ChildProcessError: pass
+'''
+
+
 def case_memory_RS01_ME05(p):
     state, by = rung(p)
     note(f'[{p}] memory is {state} by {by}')
@@ -140,6 +151,10 @@ def case_usage(p):
     r = result(p, '--', PYTHON, '-c', 'import time\nwhile time.process_time() < 0.5: pass')
     usage = r.result.get('usage', {})
     ok(400 <= (usage.get('cpu_ms') or 0) <= 1500, p, 'CPU time', usage)
+    if state == 'enforced' and 'scope' not in rung(p)[1]:
+        r = result(p, '--', PYTHON, '-c', NOBODY_WAITS)
+        usage = r.result.get('usage', {})
+        ok(400 <= (usage.get('cpu_ms') or 0) <= 1500, p, 'that of a child nobody waits for, too', usage)
     r = result(p, '--', 'sh', '-c', 'dd if=/dev/zero of=out bs=1M count=8 conv=fsync 2>/dev/null')
     usage = r.result.get('usage', {})
     ok((usage.get('written') or 0) >= 8 << 20, p, 'bytes written', usage)

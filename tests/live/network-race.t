@@ -76,6 +76,10 @@ def case_no_race_is_won_NW07(p):
     for place, (_, _, options, _) in PLACES.items():
         for way in ways(place):
             r, n, good, bad, packets = race(p, place, way, options, RACES)
+            for _ in range(8):  # which thread wins is not ours to say
+                if good or bad or packets or way in ('close', 'unmap'):
+                    break
+                _, _, good, bad, packets = race(p, place, way, options, RACES)
             _made[p.uid] = _made.get(p.uid, 0) + n.get('attempts', 0)
             note(f'{place}, {way}: {good} reached what is allowed, {n}')
             ok(r.code == 0 and n.get('attempts') == RACES and n.get('swaps', 0) > 0, p, f'{place}, {way}: {RACES} attempts', r)
@@ -104,8 +108,12 @@ def case_datagrams(p):
         ok(r.booted and b'attempts %d' % RACES in r.out, p, f'{RACES} attempts', r)
         ok(not wire.packets(), p, 'no datagram got out', wire.seen[:5])
     with lab.watch() as wire:
-        r = p.sh('--network', 'unrestricted', '--', f'{tool} datagram 198.18.0.1 53 {OTHER4} 53 {RACES}', timeout=600)
-        ok(any(k.to == OTHER4 for k in wire.packets()), p, 'twin: unrestricted, some do', r)
+        for _ in range(20):  # it depends on when a thread gets its turn
+            r = p.sh('--network', 'unrestricted', '--', f'{tool} datagram 198.18.0.1 53 {OTHER4} 53 {RACES}', timeout=600)
+            time.sleep(0.2)
+            if some := any(k.to == OTHER4 for k in wire.packets()):
+                break
+        ok(some, p, 'twin: unrestricted, some do', r)
 
 
 main(case_no_race_is_won_NW07, case_a_won_race_is_seen_NW07, case_datagrams, uids=(1000,))

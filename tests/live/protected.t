@@ -14,6 +14,7 @@ GIT = ('git', '-c', 'user.name=A', '-c', 'user.email=a@b', '-c', 'init.defaultBr
        '-c', 'protocol.file.allow=always')
 FOLDERS = ('.claude', '.codex', '.cursor', '.gemini', '.kiro', '.opencode', '.vscode', '.idea', '.zed', '.husky')
 
+PYTHON = '/usr/bin/python3'
 WRITABLE = ('Makefile', 'package.json', 'AGENTS.md', 'mise.toml', '.pre-commit-config.yaml', '.github/workflows/ci.yml')
 
 
@@ -339,6 +340,68 @@ def case_nowhere_to_put_it(p):
         shutil.rmtree(other, ignore_errors=True)
 
 
+HIDE = '''
+import os, sys, time
+here, sub = os.open('.', os.O_RDONLY), os.open('sub', os.O_RDONLY)
+os.close(os.open('evil', os.O_CREAT | os.O_WRONLY, 0o755, dir_fd=sub))
+way = sys.argv[1]
+if way != 'at once':
+    os.close(os.open('first', os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    time.sleep(0.03)
+if way == 'again and again' and os.fork() == 0:
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end: os.fchmod(here, 0)
+    os._exit(0)
+os.rename('evil', '.envrc', src_dir_fd=sub, dst_dir_fd=here)
+os.fchmod(here, 0)
+if way == 'for a while':
+    time.sleep(0.05)
+    os.fchmod(here, 0o755)
+    time.sleep(0.2)
+    print('open' if os.path.exists('.envrc') else 'gone', flush=True)
+'''
+
+
+def case_behind_a_closed_folder_PT02(p):
+    """Who may not search a folder does not see what is in it; nor would the supervisor, who is the same user."""
+    for way in ('at once', 'for a while', 'again and again'):
+        left, told, seen = 0, 0, 0
+        for _ in range(8):
+            fresh(p, git=False)
+            p.mkdir(p.ws / 'sub')
+            r = p.pale('--', PYTHON, '-c', HIDE, way)
+            p.ws.chmod(0o755)
+            left += os.path.lexists(p.ws / '.envrc')
+            told += b'.envrc' in r.err
+            seen += b'open' in r.out
+        ok((left, told, seen) == (0, 8, 0), p, f'{way}: it is found, taken away and told', f'left {left} told {told} seen {seen}\n{r}')
+    fresh(p, git=False)
+    p.mkdir(p.ws / 'sub')
+    p.run(PYTHON, '-c', HIDE, 'at once')
+    p.ws.chmod(0o755)
+    ok((p.ws / '.envrc').exists(), p, 'twin: outside it stays')
+
+
+def case_all_go_on(p):
+    """The order to go on misses who is just being forked, and is given again."""
+    fresh(p, git=False)
+    r = p.sh('--timeout', '10s', '--', 'echo evil >.envrc; sleep 0.005; kill -STOP $$; echo LATER')
+    ok(r.booted and r.code == 0 and b'LATER' in r.out and not (p.ws / '.envrc').exists(), p, 'one that stopped just then goes on', r)
+    r = p.sh('--timeout', '1s', '--', 'kill -STOP $$; echo LATER')
+    ok(r.booted and r.code == 124, p, 'twin: not where nothing happened', r)
+
+
+def case_full_disk_PT02(p):
+    """A name that cannot be changed for lack of room is removed."""
+    for what, line in {'a file': 'echo evil >.envrc', 'a folder': 'mkdir sub/v; echo evil >sub/v/x; mv sub/v .vscode'}.items():
+        fresh(p, git=False)
+        p.mkdir(p.ws / 'sub')
+        r = p.run('strace', '-qq', '-o', '/dev/null', '-e', 'trace=renameat2', '-e', 'inject=renameat2:error=ENOSPC',
+                  *p.pale_argv('--', 'sh', '-c', line + '; sleep 3; echo LATER'))
+        ok(r.code == 137 and b'LATER' not in r.out and b'no room to keep it' in r.err and
+           not (p.ws / '.envrc').exists() and not (p.ws / '.vscode').exists(), p, f'{what} is gone, and the run ends', r)
+
+
 def case_only_where_it_matters(p):
     fresh(p)
     p.write(p.ws / '.vscode/x', 'x\n')
@@ -495,5 +558,5 @@ def case_while_pale_is_stopped(p):
 
 main(case_while_pale_is_stopped, case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
      case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
-     case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_only_where_it_matters,
+     case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_behind_a_closed_folder_PT02, case_all_go_on, case_full_disk_PT02, case_only_where_it_matters,
      case_folded_case_PT07, case_without_inotify, case_window_PT02)

@@ -134,6 +134,23 @@ def case_limits_that_are_none(p):
         ok(r.code == 0 and b'1000' in r.out and len(r.out) < 1500, p, 'the least is taken', r)
 
 
+def case_closed_folder(p):
+    """A command closes the workspace, and behind that makes a name that is protected."""
+    with Box(p, 'closed') as box:
+        p.mkdir(box.ws / 'sub')
+        started(p, box.start())
+        r = box.sh('echo evil >sub/e; mv sub/e .envrc; chmod 0 .')
+        box.ws.chmod(0o755)
+        ok(r.booted and not (box.ws / '.envrc').exists(), p, 'it is taken away', r)
+        box.ws.chmod(0)
+        time.sleep(0.05)
+        r = box.verb('exec', '--workspace', str(box.ws), '-s', 's', '--', 'echo', 'BOOTED', cwd=box.top)
+        ok(r.code == 125 and b'Permission denied' in r.err, p, 'while it is closed nothing begins', r)
+        box.ws.chmod(0o755)
+        r = box.sh('echo again')
+        ok(r.booted and r.rest == b'again\n', p, 'twin: it opens, and is used again', r)
+
+
 def case_umask(p):
     with Box(p, 'umask') as box:
         started(p, box.start())
@@ -160,4 +177,4 @@ def case_variables_are_forgotten(p):
         ok(r.code == 0 and r.out.startswith(b'1 /'), p, 'commands bring their own', r)
 
 
-main(case_hidden_stays_hidden, case_hidden_rules, case_places_of_home, case_planted_root, case_limits_that_are_none, case_umask, case_variables_are_forgotten)
+main(case_hidden_stays_hidden, case_hidden_rules, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)

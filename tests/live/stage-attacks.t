@@ -185,6 +185,21 @@ def case_moved_into_deleted_folder(p):
     box.remove()
 
 
+def case_closed_before_review(p):
+    """What is in a folder that the command closed can be read before it is applied."""
+    box = Box(p, 'closed')
+    p.write(box.ws / 'sub/old', 'old\n')
+    box.run('mkdir -p d/e; echo hidden >d/e/x; chmod 0 d/e d; echo more >>sub/old; chmod 0 sub/old sub; echo plain >z')
+    r = box.verb('diff')
+    ok(r.code == 0 and all(line in r.out for line in (b'+hidden', b'+more', b'+plain')), p, 'all of it is shown', r)
+    r = box.verb('diff', '--json')
+    ok(r.code == 0 and r.json(), p, 'to programs, too', r)
+    r = box.verb('apply')
+    p.run('chmod', '-R', 'u+rwX', box.ws)
+    ok(r.code == 0 and (box.ws / 'd/e/x').read_text() == 'hidden\n', p, 'and is what is applied', r)
+    box.remove()
+
+
 def case_folder_closed_before_undo(p):
     """What the user did to a folder since the apply is not taken back with it."""
     box = Box(p, 'closed')
@@ -472,7 +487,7 @@ def case_taken_back_on_the_way(p):
     box.remove()
 
 
-main(case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
+main(case_closed_before_review, case_rewritten_while_reviewed, case_mode_after_decision, case_among_gits_own_files,
      case_modes_on_a_terminal, case_moved_into_deleted_folder, case_folder_closed_before_undo, case_access_list,
      case_too_deep, case_store_was_removed, case_store_was_exchanged, case_workspace_was_replaced,
      case_damaged_stage, case_half_made_stage, case_closed_folder_of_the_host, case_removed_by_its_owner,

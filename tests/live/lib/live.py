@@ -253,7 +253,8 @@ class Person:
                 yield options
 
     def pale_argv(self, *args):
-        return [self.pale_path, 'run', *(ENGINE_OPTIONS if ENGINE else ()), *args]
+        less = ('--allow-degraded', 'ephemeral') if '--ephemeral' in args and kernel_before(6, 6) else ()
+        return [self.pale_path, 'run', *(ENGINE_OPTIONS if ENGINE else ()), *less, *args]
 
     def pale(self, *args, **kw):
         """pale run ARGS..."""

@@ -213,11 +213,11 @@ class Dns:
 
     def _answer(self, data, peer):
         labels, at = [], 12
-        if b'\0' not in data[at:]:
-            return
-        while data[at]:
+        while at < len(data) and data[at]:
             labels.append(data[at + 1:at + 1 + data[at]].decode('latin-1'))
             at += 1 + data[at]
+        if at + 5 > len(data):
+            return  # no question
         kind = int.from_bytes(data[at + 1:at + 3], 'big')
         question, name = data[12:at + 5], '.'.join(labels).lower()
         with self.lock:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* network - what a run, above all its network, has to say to whoever runs it. */
+/* run-ear - what a run, above all its network, has to say to whoever runs it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,7 +8,7 @@ struct loop;
 struct violation;
 struct violations;
 
-struct network_ear {
+struct run_ear {
 	/* Before the command starts, unless it is known before that nothing will; NULL: of no
 	 * interest. */
 	void (*starts)(void *data);
