@@ -201,6 +201,8 @@ def serving(p, *options, port=9000, bound='127.0.0.1'):
     finally:
         proc.kill()
         proc.communicate()
+        # What a killed pale leaves ends a moment after it, and its port with it.
+        wait_for(lambda: 'refused' in str(ask('127.0.0.1', port)))
 
 
 def case_served_inside_NW21(p):
