@@ -32,7 +32,8 @@ bool local_streams_are_needed(const struct stdio *stdio)
 		struct stat st;
 
 		if (fstat(stdio->fd[i], &st) == 0 &&
-		    (S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(stdio->fd[i]))))
+		    (S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && i == STDIN_FILENO) ||
+		     (S_ISCHR(st.st_mode) && isatty(stdio->fd[i]))))
 			return true;
 	}
 	return false;

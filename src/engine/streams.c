@@ -134,6 +134,11 @@ static int part_input(struct streams *s, const struct plan *plan, const struct s
 {
 	int r;
 
+	if (plan->confined && S_ISREG(st->st_mode)) {
+		bookmark_open(&s->bookmark, s->outer.fd[STDIN_FILENO]);
+		if (s->bookmark.own >= 0)
+			s->inner.fd[STDIN_FILENO] = s->bookmark.own;
+	}
 	if (!plan->confined || !S_ISFIFO(st->st_mode))
 		return 0;
 	r = inlet_open(&s->inlet, s->outer.fd[STDIN_FILENO], err);
@@ -148,7 +153,11 @@ int streams_init(struct streams *s, const struct plan *plan, const struct stdio 
 	struct stat st[3];
 	int r;
 
-	*s = (struct streams){.outer = *stdio, .inner = *stdio, .inlet = INLET_NONE, .channel = -1};
+	*s = (struct streams){.outer = *stdio,
+			      .inner = *stdio,
+			      .inlet = INLET_NONE,
+			      .bookmark = BOOKMARK_NONE,
+			      .channel = -1};
 	terminal_init(&s->terminal);
 	for (int i = 0; i < RELAY_COUNT_; i++)
 		s->relays[i].source = s->relays[i].sink = -1;
@@ -526,6 +535,7 @@ uint64_t streams_release(struct streams *s)
 {
 	uint64_t dropped = 0;
 
+	bookmark_close(&s->bookmark);
 	if (!s->in_use)
 		return 0;
 	terminal_release(&s->terminal);

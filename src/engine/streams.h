@@ -2,9 +2,10 @@
 /*
  * streams - what the command's 0, 1 and 2 are, and what passes through us.
  *
- * A file is passed as it is. Where the caller has a terminal, the command gets one of its own,
- * and where he has a pipe, a pipe of its own: the supervisor carries the bytes. Whoever has one
- * end of a pipe can open the other, and others have the caller's, too. With a limit on output,
+ * A file is passed as it is, but on stdin with a position of its own. Where the caller has a
+ * terminal, the command gets one of its own, and where he has a pipe, a pipe of its own: the
+ * supervisor carries the bytes. Whoever has one end of a pipe can open the other, and others
+ * have the caller's, too. With a limit on output,
  * stdout and stderr are pipes to the supervisor in any case. Without any of them there is nothing
  * to carry and nothing to pay.
  */
@@ -14,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/loop.h"
+#include "engine/bookmark.h"
 #include "engine/inlet.h"
 #include "engine/pump.h"
 #include "engine/terminal.h"
@@ -39,6 +41,7 @@ struct streams {
 	struct stdio inner; /* what the child begins with */
 	struct terminal terminal;
 	struct inlet inlet;
+	struct bookmark bookmark;
 	struct relay relays[RELAY_COUNT_];
 	struct loop *loop;
 	struct loop_timer look; /* whether we are in the foreground now */

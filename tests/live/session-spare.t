@@ -30,12 +30,17 @@ def children(pid):
     return [int(c) for c in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
 
 
+def looks(pid):
+    """What it is called, and its state; nothing when it has gone meanwhile."""
+    try:
+        name, rest = pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return name.split('(', 1)[1], rest.split()[0]
+
+
 def comm(pid):
-    return pathlib.Path(f'/proc/{pid}/comm').read_text().strip()
-
-
-def state(pid):
-    return pathlib.Path(f'/proc/{pid}/stat').read_text().rsplit(')', 1)[1].split()[0]
+    return (looks(pid) or [None])[0]
 
 
 class Waiting(Box):
@@ -47,7 +52,7 @@ class Waiting(Box):
 
     def spare(self, seconds=5):
         def one():
-            found = [c for c in children(self.warden) if comm(c) == 'pale' and state(c) == 'S']
+            found = [c for c in children(self.warden) if looks(c) == ('pale', 'S')]
             return found[0] if len(found) == 1 else None
         return wait_for(one, seconds)
 
