@@ -19,7 +19,8 @@ void bookmark_open(struct bookmark *b, int outer)
 		return;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", outer);
 	own = fd_open(path, mode | O_NOCTTY | O_NONBLOCK);
-	if (own >= 0 && (lseek(own, at, SEEK_SET) != at || fcntl(own, F_SETFL, flags & O_APPEND) < 0))
+	if (own >= 0 &&
+	    (lseek(own, at, SEEK_SET) != at || fcntl(own, F_SETFL, flags & O_APPEND) < 0))
 		own = fd_close(own);
 	*b = (struct bookmark){.outer = outer, .own = own < 0 ? -1 : own, .at = at};
 }
