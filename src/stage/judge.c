@@ -4,13 +4,16 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "stage/access.h"
 #include "stage/content.h"
+#include "stage/git-index.h"
 #include "stage/stage.h"
+#include "stage/txn-order.h"
 
 int judge_init(struct judge *judge, const struct stage *stage, struct err *err)
 {
@@ -84,15 +87,29 @@ bool judge_gone(const struct node *base, struct timespec t0)
 	       (base->type != NODE_DIR || timespec_compare(base->mtime, base->ctime) != 0);
 }
 
-static bool has_digest(const struct upper_entry *entry, const char *digest)
+/* Who only looks at a repository has its index written anew, and it says the same. */
+static bool is_index_as_recorded(const struct stage *stage, const struct index_entry *known, int fd)
+{
+	_cleanup_(str_release) struct str was = {0}, now = {0};
+
+	return git_is_index(stage->roots[known->root].path, known->path) &&
+	       index_read_copy(stage, known->digest, &was, NULL) == 0 &&
+	       lseek(fd, 0, SEEK_SET) == 0 && content_read(fd, INDEX_COPY_MAX, &now) == 0 &&
+	       git_index_is_same(str_text(&was), was.len, str_text(&now), now.len);
+}
+
+static bool has_content(const struct stage *stage, const struct index_entry *known,
+			const struct upper_entry *entry)
 {
 	_cleanup_(fd_closep) int fd = -1;
 	char now[SHA256_HEX];
 
-	if (!digest[0] || entry->base->size > INDEX_DIGEST_MAX)
+	if (!known->digest[0] || entry->base->size > INDEX_DIGEST_MAX)
 		return false;
 	fd = open_file(entry->base_dir, entry->name, entry->base->ino);
-	return fd >= 0 && content_digest(fd, now) == 0 && str_eq(now, digest);
+	if (fd < 0 || content_digest(fd, now) < 0)
+		return false;
+	return str_eq(now, known->digest) || is_index_as_recorded(stage, known, fd);
 }
 
 /* Does all go that the base has in it? */
@@ -102,7 +119,8 @@ static bool hides_folder(const struct upper_entry *entry)
 	       (entry->upper->type != NODE_DIR || entry->is_opaque);
 }
 
-static bool is_as_recorded(const struct index_entry *known, const struct upper_entry *entry)
+static bool is_as_recorded(const struct stage *stage, const struct index_entry *known,
+			   const struct upper_entry *entry)
 {
 	const struct node *base = entry->base;
 
@@ -120,7 +138,7 @@ static bool is_as_recorded(const struct index_entry *known, const struct upper_e
 	case NODE_LINK:
 		return str_eq(base->target, known->base.target);
 	case NODE_FILE:
-		return base->mode == known->base.mode && has_digest(entry, known->digest);
+		return base->mode == known->base.mode && has_content(stage, known, entry);
 	case NODE_FIFO:
 	case NODE_SOCKET:
 	case NODE_DEVICE:
@@ -165,7 +183,7 @@ bool judge_entry(const struct judge *judge, unsigned root, const struct upper_en
 	if (known && known->is_conflict)
 		return true;
 	if (known)
-		return !is_as_recorded(known, entry);
+		return !is_as_recorded(judge->stage, known, entry);
 	t0 = judge_t0(judge, root, entry->path, entry->upper);
 	switch (entry->base->type) {
 	case NODE_ABSENT:

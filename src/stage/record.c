@@ -19,6 +19,7 @@
 #include "stage/judge.h"
 #include "stage/roots.h"
 #include "stage/stage.h"
+#include "stage/txn-order.h"
 #include "stage/upper.h"
 
 enum { COMPARE_MAX = 1024 * 1024, TRIES = 10 };
@@ -57,7 +58,9 @@ static int read_base(const struct recorder *recorder, const struct upper_entry *
 		record->is_conflict = r == 0;
 		return 0;
 	}
-	if (text.len == 0 || diff_is_binary(text.data, text.len))
+	if (text.len == 0 ||
+	    (diff_is_binary(text.data, text.len) &&
+	     !git_is_index(recorder->judge.stage->roots[recorder->root].path, entry->path)))
 		return 0;
 	return index_keep_copy(recorder->judge.stage, record->digest, &text, recorder->err);
 }

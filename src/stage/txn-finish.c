@@ -12,6 +12,7 @@
 #include "stage/content.h"
 #include "stage/index.h"
 #include "stage/stage.h"
+#include "stage/txn-order.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
 
@@ -53,7 +54,8 @@ static int keep_copy(const struct txn *txn, struct index_entry *entry, struct er
 	if (fd < 0 || content_read(fd, INDEX_COPY_MAX, &text) < 0)
 		return 0;
 	sha256_hex(str_text(&text), text.len, entry->digest);
-	if (diff_is_binary(str_text(&text), text.len))
+	if (diff_is_binary(str_text(&text), text.len) &&
+	    !git_is_index(txn->roots[entry->root].path, entry->path))
 		return 0;
 	return index_keep_copy(txn->stage, entry->digest, &text, err);
 }
@@ -184,16 +186,40 @@ static void mark_calm(const struct txn *txn, struct index *index, struct timespe
 	}
 }
 
+/* Of what was applied in part the base was another one meanwhile. */
+static bool had_other_base(const struct txn *txn, const struct index_entry *entry)
+{
+	size_t i = txn_find_item(txn, entry->root, entry->path);
+	const struct txn_item *item = i == (size_t)-1 ? NULL : &txn->items[i];
+
+	return item && item->action != TXN_NONE && !item->settles && !item->stays;
+}
+
+static int give_base(struct index_entry *entry, const struct index_entry *from)
+{
+	memcpy(entry->digest, from->digest, sizeof(entry->digest));
+	entry->t0 = from->t0;
+	entry->is_conflict = from->is_conflict;
+	node_release(&entry->base);
+	return node_copy(&entry->base, &from->base);
+}
+
 /* What the index said of what is staged again, and conflicts. What is not staged by itself
  * is dropped later. */
-static int bring_back(struct txn *txn, struct index *index)
+static int bring_back(struct txn *txn, bool backward, struct index *index)
 {
 	_cleanup_(index_freep) struct index *before = calloc(1, sizeof(*before));
 	int r = before ? index_parse(str_text(&txn->index), txn->index.len, before) : -ENOMEM;
 
-	for (size_t i = 0; before && i < before->n && r == 0; i++)
-		if (!index_find(index, before->items[i].root, before->items[i].path))
+	for (size_t i = 0; before && i < before->n && r == 0; i++) {
+		struct index_entry *entry = index_find(index, before->items[i].root,
+						       before->items[i].path);
+
+		if (!entry)
 			r = copy_entry(&before->items[i], index);
+		else if (backward && had_other_base(txn, entry))
+			r = give_base(entry, &before->items[i]);
+	}
 	if (r == 0)
 		index_sort(index);
 	return r;
@@ -208,7 +234,7 @@ int txn_update_index(struct txn *txn, bool backward, struct err *err)
 	if (r < 0)
 		return r;
 	clock_gettime(CLOCK_REALTIME, &now);
-	r = bring_back(txn, index);
+	r = bring_back(txn, backward, index);
 	for (size_t i = 0; i < txn->n_items && r == 0; i++)
 		r = update_item(txn, &txn->items[i], backward, index, now, err);
 	mark_calm(txn, index, now);

@@ -2,6 +2,7 @@
 /* The journal of a txn: written in its order, read with its end torn off. */
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,9 +125,28 @@ static int write_nodes(struct txn *txn, const char *word, size_t offset, struct 
 	return r < 0 ? err_oom(err) : append(txn, &text, false, err);
 }
 
+static int write_digests(struct txn *txn, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct line line = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < txn->n_items && r == 0; i++) {
+		if (!txn->items[i].digest[0])
+			continue;
+		line_text(&line, "digest");
+		line_number(&line, i);
+		line_text(&line, txn->items[i].digest);
+		r = line_end(&line, &text);
+	}
+	return r < 0 ? err_oom(err) : append(txn, &text, false, err);
+}
+
 int txn_write_made(struct txn *txn, struct err *err)
 {
-	return write_nodes(txn, "made", offsetof(struct txn_item, made), err);
+	int r = write_nodes(txn, "made", offsetof(struct txn_item, made), err);
+
+	return r < 0 ? r : write_digests(txn, err);
 }
 
 int txn_write_left(struct txn *txn, struct err *err)
@@ -334,6 +354,10 @@ static int take_numbered(struct txn *txn, struct fields *fields, const char *wor
 		return take_node(fields, &item->made);
 	if (str_eq(word, "left"))
 		return take_node(fields, &item->left);
+	if (str_eq(word, "digest")) {
+		snprintf(item->digest, sizeof(item->digest), "%s", fields_text(fields));
+		return 0;
+	}
 	item->stays = str_eq(word, "stays");
 	return take_node(fields, &item->old);
 }
@@ -373,8 +397,8 @@ static int take_line(struct txn *txn, struct fields *fields)
 		return strv_add(&txn->calm, fields_text(fields));
 	if (str_eq(word, "state"))
 		return take_state(txn, fields);
-	if (str_eq(word, "made") || str_eq(word, "left") || str_eq(word, "stays") ||
-	    str_eq(word, "goes"))
+	if (str_eq(word, "made") || str_eq(word, "left") || str_eq(word, "digest") ||
+	    str_eq(word, "stays") || str_eq(word, "goes"))
 		return take_numbered(txn, fields, word);
 	return 0;
 }

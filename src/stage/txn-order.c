@@ -22,6 +22,14 @@ const char *git_inside(const char *root, const char *path)
 	return NULL;
 }
 
+bool git_is_index(const char *root, const char *path)
+{
+	const char *inside = git_inside(root, path);
+	const char *name = inside ? strrchr(inside, '/') : NULL;
+
+	return inside && str_eq(name ? name + 1 : inside, "index");
+}
+
 bool git_is_reference(const char *inside)
 {
 	static const char *const folders[] = {"refs/", "logs/"};

@@ -14,5 +14,7 @@ int txn_order(const struct txn *txn, size_t **ret, size_t *ret_n);
 
 /* Where in PATH (of a root with that name) a git directory ends; NULL: it is in none. */
 const char *git_inside(const char *root, const char *path);
+/* Is it one's index? */
+bool git_is_index(const char *root, const char *path);
 /* Of what is in one: does it refer to others? */
 bool git_is_reference(const char *inside);

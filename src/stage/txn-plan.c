@@ -36,6 +36,7 @@ static void take_text(struct txn_item *item, struct str *text)
 {
 	item->has_text = true;
 	item->text_len = text->len;
+	sha256_hex(text->data ? text->data : "", text->len, item->digest);
 	item->text = take_ptr(text->data);
 }
 

@@ -28,6 +28,7 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/str.h"
 #include "stage/access.h"
 #include "stage/changes.h"
@@ -57,12 +58,14 @@ struct txn_item {
 	char *path;
 	enum change_kind kind;
 	enum txn_action action;
-	struct node old;    /* the base's, before */
-	struct node staged; /* the upper layer's */
-	struct node made;   /* what was put into the base */
-	struct node left;   /* that, when all was done */
-	bool settles;       /* leaves the stage */
-	bool stays;         /* undo leaves it alone */
+	struct node old;         /* the base's, before */
+	struct node staged;      /* the upper layer's */
+	struct node made;        /* what was put into the base */
+	struct node left;        /* that, when all was done */
+	char digest[SHA256_HEX]; /* of what was made, where that is no copy of the staged one */
+	bool settles;            /* leaves the stage */
+	bool stays;              /* undo leaves it alone */
+	bool stays_for_others;   /* … because of what else is in its repository */
 	/* Not written down: what to make instead of a copy of the staged one. */
 	char *text;
 	size_t text_len;
@@ -115,6 +118,7 @@ struct txn {
 	struct str index;   /* what the index said of the items */
 	bool is_undo_begun; /* and not decided */
 	bool is_partial;    /* something could not be taken back: the old one is kept */
+	bool is_adopted;    /* what was made is another file by now: not yet written down */
 
 	char *state_dir;
 	struct stage *stage; /* borrowed */

@@ -13,10 +13,13 @@
 #include "stage/apply.h"
 #include "stage/choose.h"
 #include "stage/content.h"
+#include "stage/git-index.h"
 #include "stage/stage.h"
 #include "stage/txn-order.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
+
+enum { INDEX_MAX = 256 << 20 };
 
 static int look(const struct txn *txn, const struct txn_item *item, struct node *ret)
 {
@@ -32,22 +35,54 @@ static int look(const struct txn *txn, const struct txn_item *item, struct node 
 	return parent < 0 ? parent : node_read(parent, name, ret);
 }
 
-/* Only its times are others: is the content what was applied? */
-static bool has_applied_content(const struct txn *txn, size_t i)
+static bool is_same_index(int a, int b)
+{
+	_cleanup_(str_release) struct str one = {0}, other = {0};
+
+	return content_read(a, INDEX_MAX, &one) == 0 && content_read(b, INDEX_MAX, &other) == 0 &&
+	       git_index_is_same(str_text(&one), one.len, str_text(&other), other.len);
+}
+
+/* Is what was applied in file INO, which is there now? */
+static bool has_applied_content(const struct txn *txn, size_t i, ino_t ino)
 {
 	const struct txn_item *item = &txn->items[i];
 	_cleanup_(fd_closep) int parent = -1, base = -1, staged = -1;
+	char key[24], digest[SHA256_HEX];
 	const char *name;
-	char key[24];
 
-	/* The staged file itself, and nobody could say how it was left, since a folder above was
-	 * elsewhere at that moment: it goes back to the stage as it is, so nothing is lost. */
-	if (txn_is_shared(txn, item))
-		return item->left.type == NODE_ABSENT;
 	parent = open_parent(txn->roots[item->root].base_fd, item->path, &name);
-	base = parent < 0 ? parent : open_file(parent, name, item->made.ino);
+	base = parent < 0 ? parent : open_file(parent, name, ino);
+	if (base < 0)
+		return false;
+	if (item->digest[0])
+		return content_digest(base, digest) == 0 && str_eq(digest, item->digest);
 	staged = open_file(txn->staged_fd, txn_key(i, key), 0);
-	return base >= 0 && staged >= 0 && content_equal(base, staged) == 1;
+	if (staged < 0)
+		return false;
+	if (content_equal(base, staged) == 1)
+		return true;
+	return git_is_index(txn->roots[item->root].path, item->path) &&
+	       lseek(base, 0, SEEK_SET) == 0 && lseek(staged, 0, SEEK_SET) == 0 &&
+	       is_same_index(base, staged);
+}
+
+/* Somebody has written the same anew, as git does with its index when it only looks: that is as
+ * good as what was left, and takes its place. */
+static int adopt(struct txn *txn, size_t i, const struct node *now)
+{
+	struct txn_item *item = &txn->items[i];
+	int r;
+
+	if (now->type != NODE_FILE || item->made.type != NODE_FILE ||
+	    now->mode != item->made.mode || now->nlink > 1 || txn_is_shared(txn, item) ||
+	    !has_applied_content(txn, i, now->ino))
+		return 0;
+	r = node_copy(&item->made, now);
+	if (r == 0)
+		r = node_copy(&item->left, now);
+	txn->is_adopted = true;
+	return r < 0 ? r : 1;
 }
 
 static bool is_as_left(const struct txn *txn, size_t i, const struct node *now)
@@ -61,8 +96,13 @@ static bool is_as_left(const struct txn *txn, size_t i, const struct node *now)
 		return left == &item->made || now->mode == left->mode;
 	if (node_is_same(now, left))
 		return true;
-	return node_is_unmoved(now, left) &&
-	       (now->type != NODE_FILE || has_applied_content(txn, i));
+	if (!node_is_unmoved(now, left) || now->type != NODE_FILE)
+		return node_is_unmoved(now, left);
+	/* The staged file itself, and nobody could say how it was left, since a folder above was
+	 * elsewhere at that moment: it goes back to the stage as it is, so nothing is lost. */
+	if (txn_is_shared(txn, item))
+		return item->left.type == NODE_ABSENT;
+	return has_applied_content(txn, i, item->made.ino);
 }
 
 static bool made_folder(const struct txn_item *item)
@@ -115,7 +155,7 @@ static void keep_repositories(struct txn *txn)
 
 			if (other->root == item->root && git_len(txn, other) == len &&
 			    strncmp(other->path, item->path, len) == 0)
-				other->stays = true;
+				other->stays_for_others = !other->stays, other->stays = true;
 		}
 	}
 }
@@ -136,8 +176,12 @@ static int judge(struct txn *txn, const struct apply_progress *progress, struct 
 		/* In a folder that closed itself: looked at again once it is open. */
 		if (r == -EACCES)
 			continue;
-		item->stays = r == 0 && !is_as_left(txn, i - 1, &now);
-		if (r == 0 && !item->stays && made_folder(item)) {
+		if (r == 0 && !is_as_left(txn, i - 1, &now))
+			r = adopt(txn, i - 1, &now);
+		else if (r == 0)
+			r = 1;
+		item->stays = r == 0;
+		if (r > 0 && made_folder(item)) {
 			r = can_go(txn, item);
 			item->stays = r == 0;
 		}
@@ -206,6 +250,10 @@ static int decide(struct txn *txn, const struct apply_progress *progress, struct
 		r = txn_set_pending(txn, true, err);
 	if (r == 0)
 		r = txn_reload(txn, progress, err);
+	if (r == 0 && txn->is_adopted)
+		r = txn_write_made(txn, err);
+	if (r == 0 && txn->is_adopted)
+		r = txn_write_left(txn, err);
 	if (r == 0)
 		r = txn_write_stays(txn, err);
 	if (r == 0)
@@ -215,6 +263,13 @@ static int decide(struct txn *txn, const struct apply_progress *progress, struct
 	if (r < 0 && txn_drop_stores(txn) == 0)
 		txn_set_pending(txn, false, NULL);
 	return r;
+}
+
+static const char *why_it_stays(const struct txn_item *item)
+{
+	if (!item->stays)
+		return "";
+	return item->stays_for_others ? "its repository has changed since" : "it has changed since";
 }
 
 static int undo(struct txn *txn, const struct apply_progress *progress, struct apply_report *report,
@@ -230,8 +285,7 @@ static int undo(struct txn *txn, const struct apply_progress *progress, struct a
 
 		n += !item->stays;
 		if (report_add(report, item->root, item->path, item->kind,
-			       item->stays ? APPLY_CHANGED : APPLY_DONE, 0,
-			       item->stays ? "it has changed since" : "") < 0)
+			       item->stays ? APPLY_CHANGED : APPLY_DONE, 0, why_it_stays(item)) < 0)
 			r = err_oom(err);
 	}
 	if (r < 0 || n == 0)

@@ -130,7 +130,8 @@ class Scene:
             subprocess.run(['umount', self.base], check=True)
             self.mounted = False
         if self.top.exists():
-            subprocess.run(['rm', '-rf', self.top], check=True)
+            subprocess.run(['chmod', '-R', 'u+rwX', self.top], stderr=subprocess.DEVNULL)
+        subprocess.run(['rm', '-rf', self.top], check=True)
 
 
 def equal(a, b):

@@ -433,8 +433,8 @@ def cgroups(p, but_living=False):
         try:
             found |= {path} if os.stat(path).st_uid == p.uid else set()
             living |= {os.path.basename(path)} if but_living and _is_locked(path) else set()
-        except FileNotFoundError:
-            pass
+        except (FileNotFoundError, PermissionError):
+            pass # gone, or somebody else's
     return {path for path in found if os.path.basename(path) not in living}
 
 
