@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/run-mounts.h"
 #include "api/run.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -15,7 +16,6 @@
 #include "base/size.h"
 #include "stage/apply.h"
 #include "stage/live.h"
-#include "stage/mounts.h"
 #include "stage/node.h"
 #include "stage/record.h"
 #include "stage/stage.h"
@@ -80,38 +80,6 @@ static int check_size(const struct run *run, struct err *err)
 	err_set(err, ERR_POLICY, -EDQUOT, "stage %s holds %s already, and disk = %s",
 		run->stage->name, size_format(bytes, held), size_format(run->plan->stage_max, max));
 	return err_hint(err, -EDQUOT, "pale apply or pale discard what it holds, or --disk MORE");
-}
-
-static bool is_hidden(const struct plan *plan, const char *path)
-{
-	for (size_t i = 0; i < plan->ops_len; i++)
-		if (plan->ops[i].kind == OP_HIDE && path_covers(plan->ops[i].dst, path))
-			return true;
-	return false;
-}
-
-/* An overlay shows what lies below a mount, and writes would go there. */
-static int check_mounts(const struct run *run, struct err *err)
-{
-	_cleanup_(strv_release) struct strv points = {0};
-	const struct plan *plan = run->plan;
-	int r = mounts_read(&points, err);
-
-	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {
-		const struct op *op = &plan->ops[i];
-
-		for (size_t k = 0; k < points.len && op->kind == OP_STAGED; k++) {
-			const char *at = points.items[k];
-
-			if (str_eq(at, op->src) || !path_covers(op->src, at) || is_hidden(plan, at))
-				continue;
-			err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
-				"something is mounted on %s, and staged writes cannot reach there",
-				at);
-			return err_hint(err, -ENOTSUP, "hide it (--hide), or use --direct");
-		}
-	}
-	return r;
 }
 
 static int make_layers(struct run *run, const struct op *op, unsigned index, struct err *err)
@@ -216,7 +184,7 @@ static int raised(void *data, struct err *err)
 {
 	struct run *run = data;
 	const char *command = run->command ? run->command : run->plan->argv.items[0];
-	int r = check_mounts(run, err);
+	int r = run_check_mounts(run->plan, err);
 
 	if (r == 0)
 		r = stage_announce(run->stage, run->id, err);

@@ -9,6 +9,7 @@
 
 #include "api/run-asking.h"
 #include "api/run-history.h"
+#include "api/run-mounts.h"
 #include "api/run-refused.h"
 #include "api/run-stage.h"
 #include "backend/local.h"
@@ -373,6 +374,8 @@ static int attempt(struct run *run, const struct way *way, struct err *err)
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
 			    run->plan->gid, err);
 
+	if (r == 0 && !run_is_staged(run))
+		r = run_check_mounts(run->plan, err);
 	if (r < 0 || !run_is_staged(run))
 		return r < 0 ? r : way->go(run, way, err);
 	r = run_stage_begin(run, err);

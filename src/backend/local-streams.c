@@ -26,16 +26,23 @@ struct local_streams {
 	void *data;
 };
 
+/* As streams_init() decides. */
+static bool is_needed(int number, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	if (S_ISREG(st.st_mode))
+		return number == STDIN_FILENO || fcntl(fd, F_GETFL) & O_APPEND;
+	return S_ISFIFO(st.st_mode) || (S_ISCHR(st.st_mode) && isatty(fd));
+}
+
 bool local_streams_are_needed(const struct stdio *stdio)
 {
-	for (int i = 0; i < 3; i++) {
-		struct stat st;
-
-		if (fstat(stdio->fd[i], &st) == 0 &&
-		    (S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && i == STDIN_FILENO) ||
-		     (S_ISCHR(st.st_mode) && isatty(stdio->fd[i]))))
+	for (int i = 0; i < 3; i++)
+		if (is_needed(i, stdio->fd[i]))
 			return true;
-	}
 	return false;
 }
 

@@ -53,12 +53,35 @@ static bool passwd_split(char *line, char *fields[7])
 
 /* The passwd file is read by ourselves: a static program has no NSS, and what
  * the C library offers for one file shares a buffer between threads. */
-static int passwd_probe(uid_t uid, char **name, char **home)
+static bool passwd_read(struct str *ret)
 {
 	_cleanup_(fd_closep) int fd = fd_open("/etc/passwd", O_RDONLY);
+
+	return fd >= 0 && fd_read_all(fd, PASSWD_MAX, ret) == 0;
+}
+
+int user_home_of(const char *who, size_t len, char **ret)
+{
 	_cleanup_(str_release) struct str text = {0};
 
-	if (fd < 0 || fd_read_all(fd, PASSWD_MAX, &text) < 0)
+	*ret = NULL;
+	if (!passwd_read(&text))
+		return 0;
+	for (char *next = text.data, *line; (line = strsep(&next, "\n"));) {
+		char *fields[7];
+
+		if (passwd_split(line, fields) && strlen(fields[0]) == len &&
+		    memcmp(fields[0], who, len) == 0)
+			return take_absolute(fields[5], ret);
+	}
+	return 0;
+}
+
+static int passwd_probe(uid_t uid, char **name, char **home)
+{
+	_cleanup_(str_release) struct str text = {0};
+
+	if (!passwd_read(&text))
 		return 0;
 	for (char *next = text.data, *line; (line = strsep(&next, "\n"));) {
 		char *fields[7], *end;

@@ -26,6 +26,8 @@ struct user {
 
 int user_probe(struct user *ret, struct err *err);
 void user_release(struct user *user);
+/* The home of who is called NAME, up to LEN; NULL: nobody, or nowhere. -ENOMEM. */
+int user_home_of(const char *name, size_t len, char **ret);
 /* user->runtime_dir, where that takes no look at the passwd file; else NULL. */
 char *runtime_dir_guess(void);
 

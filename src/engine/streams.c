@@ -93,7 +93,7 @@ static int carry_output(struct streams *s, int number, uint64_t limit, struct er
 	(void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
 	s->inner.fd[number] = pair[1];
 	relay_init(s, &s->relays[number - STDOUT_FILENO], pair[0], s->outer.fd[number], limit);
-	s->relays[number - STDOUT_FILENO].is_plain = limit == UINT64_MAX; /* a pipe, too */
+	s->relays[number - STDOUT_FILENO].is_plain = limit == UINT64_MAX; /* not looked at */
 	return 0;
 }
 
@@ -103,12 +103,20 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* From a pipe that it has an end of, a command could take what others write there, for as long
- * as it runs. */
+ * as it runs. In a file that is appended to it could write over what others wrote: whoever has it
+ * can take the flag off, and cut it. */
+static bool is_others(const struct streams *s, const struct stat *st, int number)
+{
+	return S_ISFIFO(st->st_mode) ||
+	       (S_ISREG(st->st_mode) && fcntl(s->outer.fd[number], F_GETFL) & O_APPEND);
+}
+
 static bool is_carried(const struct streams *s, const struct plan *plan, const struct stat st[3],
 		       int number)
 {
 	return !(s->terminal.like.mask & 1u << number) &&
-	       (plan->max_output != UINT64_MAX || (plan->confined && S_ISFIFO(st[number].st_mode)));
+	       (plan->max_output != UINT64_MAX ||
+		(plan->confined && is_others(s, &st[number], number)));
 }
 
 /* Where both lead to one file, one pipe keeps the order of what is written. */

@@ -5,7 +5,7 @@
  * A file is passed as it is, but on stdin with a position of its own. Where the caller has a
  * terminal, the command gets one of its own, and where he has a pipe, a pipe of its own: the
  * supervisor carries the bytes. Whoever has one end of a pipe can open the other, and others
- * have the caller's, too. With a limit on output,
+ * have the caller's, too. So it is with a file that is appended to. With a limit on output,
  * stdout and stderr are pipes to the supervisor in any case. Without any of them there is nothing
  * to carry and nothing to pay.
  */

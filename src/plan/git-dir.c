@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "config/user.h"
 #include "plan/git-config.h"
 #include "plan/protected.h"
 #include "plan/walk.h"
@@ -27,6 +29,7 @@ enum {
 
 struct git {
 	const char *workspace;
+	const char *top; /* of the working tree that a configuration is for */
 	const char *home;
 	struct protection *protection;
 	unsigned visited;
@@ -49,19 +52,28 @@ struct reading {
 
 static int read_config(struct git *git, const char *dir, const char *path, struct err *err);
 
-/* "~/x" is the user's; any other "~" and "%(prefix)" lead to places that no
- * command can write. NULL and 0: nothing to protect. */
+/* "~/x" is the user's, "~name/x" another's; "%(prefix)" leads to a place that no command can
+ * write. NULL and 0: nothing to protect. */
 static int expand(const struct git *git, const char *value, char **ret)
 {
+	_cleanup_(freep) char *other = NULL;
+	size_t len = strcspn(value, "/");
+	const char *home = git->home;
+
 	*ret = NULL;
 	if (str_starts(value, "%(") || !*value)
 		return 0;
-	if (value[0] != '~')
+	if (value[0] != '~') {
 		*ret = strdup(value);
-	else if (git->home && value[1] == '/')
-		*ret = path_join(git->home, value + 2);
-	else
+		return *ret ? 0 : -ENOMEM;
+	}
+	if (len > 1 && user_home_of(value + 1, len - 1, &other) < 0)
+		return -ENOMEM;
+	if (len > 1)
+		home = other;
+	if (!home || !value[len])
 		return 0;
+	*ret = path_join(home, value + len + 1);
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -74,11 +86,11 @@ static int protect_hooks_path(struct git *git, const char *path, struct err *err
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	r = protect(git, git->workspace, path, err);
+	r = protect(git, git->top, path, err);
 	if (r == 0 && len > 2 && strncmp(path + len - 2, "/_", 2) == 0) {
 		_cleanup_(freep) char *around = strndup(path, len - 2);
 
-		r = around ? protect(git, git->workspace, around, err) : err_oom(err);
+		r = around ? protect(git, git->top, around, err) : err_oom(err);
 	}
 	return r;
 }
@@ -253,8 +265,10 @@ static int visit_below(struct git *git, const char *dir, const char *name, visit
 			 (lstat(below, &st) == 0 && !S_ISDIR(st.st_mode)))
 			continue;
 		else if (++git->visited > VISITED_MAX)
-			r = err_set(err, ERR_UNSUPPORTED, -E2BIG,
-				    "more repositories below %s than can be protected", dir);
+			r = err_set(
+				err, ERR_UNSUPPORTED, -E2BIG,
+				"more than %d folders in %s: too many repositories to be protected",
+				VISITED_MAX, path);
 		else
 			r = visit(git, below, err);
 	}
@@ -360,15 +374,91 @@ static int follow_file(struct git *git, const char *file, struct err *err)
 	return protect_git_dir(git, walk.real, true, err);
 }
 
-/* core.hooksPath of the user or of the machine can lead into the workspace, too. */
+/* core.hooksPath of the user or of the machine can lead into the workspace, too. Who runs git
+ * later need not have the same variables: all are read. */
 static int read_global(struct git *git, struct err *err)
 {
+	const char *const files[] = {getenv("GIT_CONFIG_SYSTEM"), getenv("GIT_CONFIG_GLOBAL")};
+	const char *xdg = getenv("XDG_CONFIG_HOME");
 	int r = read_config(git, "/etc", "gitconfig", err);
 
 	if (r == 0 && git->home)
 		r = read_config(git, git->home, ".gitconfig", err);
 	if (r == 0 && git->home)
 		r = read_config(git, git->home, ".config/git/config", err);
+	if (r == 0 && xdg && xdg[0] == '/')
+		r = read_config(git, xdg, "git/config", err);
+	for (size_t i = 0; i < array_len(files) && r == 0; i++)
+		if (files[i] && files[i][0] == '/')
+			r = read_config(git, "/", files[i], err);
+	return r;
+}
+
+/* The directory that FOLDER/.git is, or names. NULL and 0: none that we, and so git, could use. */
+static int find_git_dir(const char *folder, char **ret, struct err *err)
+{
+	_cleanup_(freep) char *path = path_join(folder, ".git");
+	_cleanup_(freep) char *pointer = NULL;
+	_cleanup_(str_release) struct str text = {0};
+	struct stat st;
+	int r = 0;
+
+	*ret = NULL;
+	if (!path)
+		return err_oom(err);
+	if (stat(path, &st) < 0)
+		return 0;
+	if (S_ISREG(st.st_mode)) {
+		r = read_text(path, POINTER_MAX, &text, err);
+		if (r == 0 && git_file_parse(str_text(&text), text.len, &pointer) < 0)
+			return 0;
+		free(path);
+		path = r < 0               ? NULL
+		       : pointer[0] == '/' ? take_ptr(pointer)
+					   : path_join(folder, pointer);
+	}
+	if (r == 0 && !path)
+		return err_oom(err);
+	if (r == 0 && access(path, R_OK | X_OK) == 0)
+		*ret = realpath(path, NULL);
+	return r;
+}
+
+/* What is executed where a repository around the workspace is used, from there or from the
+ * workspace, can be in the workspace. */
+static int read_enclosing(struct git *git, const char *folder, struct err *err)
+{
+	_cleanup_(freep) char *dir = NULL;
+	_cleanup_(freep) char *pointer = NULL;
+	_cleanup_(freep) char *common = NULL;
+	int r = find_git_dir(folder, &dir, err);
+
+	if (r < 0 || !dir)
+		return r;
+	git->top = folder;
+	r = read_config(git, dir, "config", err);
+	if (r == 0)
+		r = read_config(git, dir, "config.worktree", err);
+	if (r == 0)
+		r = read_pointer(dir, "commondir", &pointer, err);
+	if (r == 0 && pointer) {
+		common = pointer[0] == '/' ? strdup(pointer) : path_join(dir, pointer);
+		r = common ? read_config(git, common, "config", err) : err_oom(err);
+	}
+	git->top = git->workspace;
+	return r;
+}
+
+static int read_all_enclosing(struct git *git, struct err *err)
+{
+	_cleanup_(freep) char *folder = strdup(git->workspace);
+	char *slash;
+	int r = folder ? 0 : err_oom(err);
+
+	while (r == 0 && (slash = strrchr(folder, '/')) && folder[1]) {
+		slash[slash == folder] = '\0';
+		r = read_enclosing(git, folder, err);
+	}
 	return r;
 }
 
@@ -386,7 +476,8 @@ static int probe_bare(struct git *git, struct err *err)
 int git_dir_probe(const char *workspace, const char *home, struct protection *ret, struct err *err)
 {
 	_cleanup_(walk_release) struct walk walk = {.protection = ret, .keep_writable = true};
-	struct git git = {.workspace = workspace, .home = home, .protection = ret};
+	struct git git = {
+		.workspace = workspace, .top = workspace, .home = home, .protection = ret};
 	int r = walk_path(&walk, workspace, ".git", err);
 
 	if (r == 0 && !walk.real)
@@ -399,6 +490,11 @@ int git_dir_probe(const char *workspace, const char *home, struct protection *re
 	if (r == 0 && walk.real)
 		r = protect(&git, workspace, "HEAD", err);
 	if (r == 0)
+		r = read_all_enclosing(&git, err);
+	if (r == 0)
 		r = read_global(&git, err);
-	return r < 0 ? err_hint(err, r, "which directory git uses here cannot be told") : 0;
+	return r < 0 ? err_hint(
+			       err, r,
+			       "what git would execute here cannot be told: mend or remove what is named")
+		     : 0;
 }

@@ -30,7 +30,9 @@ const char *const protected_names[] = {
 };
 /* clang-format on */
 
-const char *const protected_git_names[] = {"config", "config.worktree", "hooks", "commondir", NULL};
+/* What git executes, or is told by what to execute and where to push to. */
+const char *const protected_git_names[] = {"config",  "config.worktree", "hooks", "commondir",
+					   "remotes", "branches",        NULL};
 
 /* Is NAME, up to LEN, in LIST? */
 static bool is_in(const char *const *list, const char *name, size_t len)

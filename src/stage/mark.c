@@ -89,8 +89,8 @@ static bool matches(const char *path, const struct node *new, const char *name, 
 /* In the git directory of a submodule or of another working tree. */
 static const char *find_in_git(const char *path, const struct node *new)
 {
-	static const char *const names[] = {"hooks/", "config", "config.worktree", "commondir",
-					    "info/attributes"};
+	static const char *const names[] = {"hooks/",   "config",    "config.worktree", "commondir",
+					    "remotes/", "branches/", "info/attributes"};
 	const char *at = path;
 
 	while (at && strncasecmp(at, ".git/", 5) != 0) {

@@ -153,11 +153,34 @@ static void keep_repositories(struct txn *txn)
 		for (size_t k = 0; k < txn->n_items; k++) {
 			struct txn_item *other = &txn->items[k];
 
-			if (other->root == item->root && git_len(txn, other) == len &&
+			if (!other->stays && other->root == item->root &&
+			    git_len(txn, other) == len &&
 			    strncmp(other->path, item->path, len) == 0)
-				other->stays_for_others = !other->stays, other->stays = true;
+				other->stays = other->stays_for_others = true;
 		}
 	}
+}
+
+/* Nothing can come back into a folder that stays something else. */
+static int keep_below(struct txn *txn, struct err *err)
+{
+	for (size_t i = 0; i < txn->n_items; i++) {
+		struct txn_item *item = &txn->items[i];
+		_cleanup_(freep) char *path = strdup(item->path);
+		char *slash;
+
+		if (!path)
+			return err_oom(err);
+		while (item->action == TXN_TAKE && !item->stays && (slash = strrchr(path, '/'))) {
+			size_t k;
+
+			*slash = '\0';
+			k = txn_find_item(txn, item->root, path);
+			if (k != (size_t)-1 && txn->items[k].stays)
+				item->stays = true;
+		}
+	}
+	return 0;
 }
 
 /* Which items can be taken back; children first, since they decide on folders. */
@@ -189,24 +212,7 @@ static int judge(struct txn *txn, const struct apply_progress *progress, struct 
 			return err_sys(err, r, "look at %s", item->path);
 	}
 	keep_repositories(txn);
-	/* Nothing can come back into a folder that stays something else. */
-	for (size_t i = 0; i < txn->n_items; i++) {
-		struct txn_item *item = &txn->items[i];
-		_cleanup_(freep) char *path = strdup(item->path);
-		char *slash;
-
-		if (!path)
-			return err_oom(err);
-		while (item->action == TXN_TAKE && !item->stays && (slash = strrchr(path, '/'))) {
-			size_t k;
-
-			*slash = '\0';
-			k = txn_find_item(txn, item->root, path);
-			if (k != (size_t)-1 && txn->items[k].stays)
-				item->stays = true;
-		}
-	}
-	return 0;
+	return keep_below(txn, err);
 }
 
 /* A folder that stays must keep its mode, too. */

@@ -547,7 +547,24 @@ def case_long_workspace_RS13(p):
         os.close(fd)
 
 
-main(case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
+@needs('ephemeral')
+def case_beneath_a_mount(p):
+    """An overlay shows what nobody else sees."""
+    if not p.is_root:
+        return
+    ws = p.mkdir(p.base / f'beneath-{time.time_ns()}')
+    p.write(p.mkdir(ws / 'm') / 'under', 'BENEATH\n')
+    line = f'mount --make-rprivate / && mount -t tmpfs none {ws}/m && echo ABOVE >{ws}/m/over && cd {ws} && '
+    for options, good in ((['--filesystem', 'readonly'], True), (['--filesystem', 'readonly', '--ephemeral'], False),
+                          (['--filesystem', 'readonly', '--ephemeral', '--hide', 'm'], True)):
+        r = p.run('unshare', '-m', 'sh', '-c', line + ' '.join(map(str, p.pale_argv(*options, '--', 'sh', '-c', '"echo BOOTED; cat m/*; true"'))))
+        told = b'something is mounted on ' in r.err and b'--ephemeral' in r.err
+        ok(b'BENEATH' not in r.out and (r.booted if good else r.code == 125 and told), p, ' '.join(options) + (': runs' if good else ': is refused'), r)
+    r = p.run('sh', '-c', f'cat {ws}/m/under')
+    ok(r.out == b'BENEATH\n', p, 'twin: it is there', r)
+
+
+main(case_beneath_a_mount, case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
      case_system_directories_FW01, case_private_places_FW25, case_tmpfs_size,
      case_filesystem_values, case_ephemeral, case_lists_CF09, case_hidden_FR03_FR05_FW21,
      case_hidden_behind_a_link_FR07, case_links_in_rules_CF09,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A file on stdin: others read it, too, a shell its script among them. A command must not turn them back."""
+"""Files on 0, 1 and 2 are others', too. A shell reads its script from one: a command must not turn it back. And
+what was appended to a log stays there."""
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -94,4 +95,35 @@ def case_one_that_cannot_be_opened_again(p):
         ok(r.out == b'gone\n', p, 'one that has no name any more, too', r)
 
 
-main(case_script, case_what_was_read_is_read, case_one_that_cannot_be_opened_again)
+FORGE = r'''
+import fcntl, os
+print('BOOTED', flush=True)
+fcntl.fcntl(%d, fcntl.F_SETFL, 0)
+for deed in (lambda: os.lseek(%d, 0, 0), lambda: os.write(%d, b'FORGED\n'), lambda: os.ftruncate(%d, 7)):
+    try:
+        deed()
+    except OSError:
+        pass
+'''
+
+
+def case_appended(p):
+    log = p.base / 'log'
+    with Ways(p) as ways:
+        for fd, (name, way) in [(fd, way) for fd in (1, 2) for way in [('twin: without pale', []), *ways.all]]:
+            p.write(ways.box.ws / 'forge.py', FORGE % ((fd,) * 4))
+            p.write(log, 'audited\n', 0o666)
+            with open(log, 'a') as out:
+                ways.run(p, *way, '/usr/bin/python3', './forge.py', stdin=subprocess.DEVNULL, **{'stdout' if fd == 1 else 'stderr': out})
+            text = log.read_text()
+            ok(text.startswith('audited\n') == bool(way) and 'FORGED' in text, p, f'{name}: {fd}, what was there ' + ('stays' if way else 'is gone'), text)
+        for name, way in ways.all:
+            p.write(log, 'audited\n', 0o666)
+            with open(log, 'a') as out:
+                r = ways.run(p, *way, 'sh', '-c', 'for i in 1 2 3; do echo out $i; echo err $i >&2; done; seq 100000; exit 3', stdin=subprocess.DEVNULL, stdout=out, stderr=out)
+            text = log.read_text()
+            ok(r.code == 3 and text.startswith('audited\nout 1\nerr 1\nout 2\nerr 2\nout 3\nerr 3\n1\n') and (text.endswith('\n100000\n')), p,
+               f'{name}: all of it is appended, in order', text[:100])
+
+
+main(case_appended, case_script, case_what_was_read_is_read, case_one_that_cannot_be_opened_again)
