@@ -130,8 +130,7 @@ class Scene:
             subprocess.run(['umount', self.base], check=True)
             self.mounted = False
         if self.top.exists():
-            subprocess.run(['chmod', '-R', 'u+rwX', self.top], stderr=subprocess.DEVNULL)
-        subprocess.run(['rm', '-rf', self.top], check=True)
+            subprocess.run(['rm', '-rf', self.top], check=True)
 
 
 def equal(a, b):
@@ -205,6 +204,9 @@ def sweep(p, verb, apart):
 
 
 def usable(p):
+    if os.geteuid() != 0:
+        skip(p, 'nobody but root can look into folders that are closed', only_root=True)
+        return False
     if not shutil.which('strace') or p.run('strace', '-qq', '-o', '/dev/null', 'true').code != 0:
         skip(p, 'strace does not work here')
         return False
@@ -222,9 +224,6 @@ def case_faults_SW15_SW16_SW17(p):
 
 def case_faults_on_another_mount_SW15(p):
     if not usable(p):
-        return
-    if os.geteuid() != 0:
-        skip(p, 'needs root to mount', only_root=True)
         return
     for verb in ('apply', 'undo'):
         sweep(p, verb, True)
