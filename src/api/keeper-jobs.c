@@ -174,8 +174,9 @@ static void keep_result(const struct job *job, const struct str *body)
 	snprintf(name, sizeof(name), SESSION_OUT "/%s.json", job->run.id);
 	fd = openat(job->keeper->place.dir, name,
 		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-	if (fd >= 0)
-		(void)fd_write_all(fd, body->data, body->len);
+	/* What is known by heart needs no torn file. */
+	if (fd >= 0 && fd_write_all(fd, body->data, body->len) < 0)
+		(void)unlinkat(job->keeper->place.dir, name, 0);
 }
 
 static void answer_wait(struct client *client, const struct job *job)
@@ -190,6 +191,10 @@ static void answer_wait(struct client *client, const struct job *job)
 	snprintf(name, sizeof(name), SESSION_OUT "/%s.json", job->run.id);
 	fd = openat(job->keeper->place.dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	r = fd < 0 ? -errno : fd_read_all(fd, SESSION_BODY_MAX, &body);
+	if (r < 0) {
+		str_release(&body);
+		r = put_result(job, NULL, &body);
+	}
 	if (r < 0) {
 		err_sys(&err, r, "how command %s ended", job->run.id);
 		client_fail(client, &err);

@@ -104,8 +104,11 @@ size_t job_output_read(const struct job_output *out, uint64_t from, char *buf, s
 			n = (size_t)(out->total - from);
 		at = place_of(out, from, &n);
 		r = pread(out->file, buf + got, n, at);
-		if (r <= 0)
+		if (r <= 0) {
+			/* There was no room for it on the disk: nobody will ever read it. */
+			from = got > 0 ? from : out->total;
 			break;
+		}
 		got += (size_t)r;
 		from += (uint64_t)r;
 		if (from == out->head_max && tail > from)

@@ -23,6 +23,7 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/lean.h"
+#include "base/own-args.h"
 #include "base/size.h"
 #include "result/event.h"
 #include "stage/stage.h"
@@ -63,7 +64,7 @@ static void on_stopped(void *data, uint32_t id)
 {
 	struct job *job = job_by_id(data, id);
 
-	if (job && job->client)
+	if (job && job->client && job->flags & SESSION_PTY)
 		client_answer(job->client, SESSION_STOPPED, NULL, NULL, 0);
 }
 
@@ -325,6 +326,7 @@ static void forget_starter(struct keeper *k)
 		explicit_bzero(k->site->env.items[i], strlen(k->site->env.items[i]));
 	wipe(environ);
 	environ = none;
+	own_args_forget();
 }
 
 _Noreturn static void keep(struct keeper *k, const struct run_request *request, int pipe)
@@ -338,6 +340,7 @@ _Noreturn static void keep(struct keeper *k, const struct run_request *request, 
 	if (r == 0)
 		remember(k, "session.start");
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	if (r == 0)
 		forget_starter(k);
 	/* Of a session that nobody knows of, nobody would ever ask. */

@@ -362,7 +362,8 @@ static void take_message(struct caller *c, struct session_message *m)
 		}
 		break;
 	case SESSION_STOPPED:
-		stop_like_the_command(c);
+		if (c->streams && local_streams_pty(c->streams))
+			stop_like_the_command(c);
 		break;
 	default:
 		broken(c);

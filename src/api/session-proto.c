@@ -103,12 +103,13 @@ static void take_fds(struct msghdr *msg, struct session_message *ret)
 static int map_body(struct session_message *m)
 {
 	_cleanup_(fd_closep) int fd = m->n_fds > 0 ? m->fds[--m->n_fds] : -1;
+	int seals = fd < 0 ? -1 : fcntl(fd, F_GET_SEALS); /* -1 of what can have none */
 	struct stat st;
 	void *at;
 
 	if (fd < 0 || m->head.len > SESSION_BODY_MAX || m->head.len == 0)
 		return -EBADMSG;
-	if ((fcntl(fd, F_GET_SEALS) & SEALS) != SEALS || fstat(fd, &st) < 0 ||
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 ||
 	    st.st_size != (off_t)m->head.len)
 		return -EBADMSG;
 	at = mmap(NULL, m->head.len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);

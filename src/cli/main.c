@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/own-args.h"
 #include "cli/cmd-exec-sh.h"
 #include "cli/cmd-exec.h"
 #include "cli/cmd-file.h"
@@ -68,6 +69,7 @@ int main(int argc, char **argv)
 	int words = 0;
 
 	stdio_ensure();
+	own_args_keep(argc, argv);
 	if (argc < 1)
 		return hand_over(bare);
 	if (is_sh(argv[0]))

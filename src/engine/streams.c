@@ -415,6 +415,7 @@ static void take_signals(const struct streams *s)
 	sigset_t set;
 
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_IGN}, NULL);
 	if (!s->terminal.like.interactive)
 		return;
 	/* Instead of being stopped we look where we are. */
@@ -559,6 +560,7 @@ uint64_t streams_release(struct streams *s)
 		pump_release(&r->pump);
 	}
 	sigaction(SIGPIPE, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	sigaction(SIGXFSZ, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	s->in_use = false;
 	return dropped;
 }

@@ -255,6 +255,16 @@ static enum step give(struct relay *relay, int which, size_t *passed)
 	return STEP_ON;
 }
 
+/* Whoever said that nothing more will come may still wait for an answer, or be gone altogether: the
+ * kernel finds out. Else what a command left would be held for as long as its server likes. */
+static void watch_half(int fd)
+{
+	(void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){1}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){30}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){15}, sizeof(int));
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){4}, sizeof(int));
+}
+
 /* One direction, as far as it goes. */
 static enum pumped pump(struct relay *relay, int which)
 {
@@ -274,6 +284,8 @@ static enum pumped pump(struct relay *relay, int which)
 		if (from->ended && !from->told) {
 			from->told = true;
 			(void)shutdown(relay->sides[!which].entry.fd, SHUT_WR);
+			if (which == INSIDE)
+				watch_half(from->entry.fd);
 		}
 	}
 	return passed < TURN ? PUMP_WAITS : PUMP_MORE;

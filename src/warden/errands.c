@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/lean.h"
+#include "base/own-args.h"
 #include "base/quick.h"
 #include "confine/landlock.h"
 #include "plan/plan.h"
@@ -385,6 +386,7 @@ static void settle_down(struct warden *w)
 		job.scratch = memcpy(scratch, job.scratch, strlen(job.scratch) + 1);
 	w->job = &job;
 	warden_forget_environment();
+	own_args_forget();
 	lean_forget_heap();
 }
 

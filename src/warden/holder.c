@@ -77,8 +77,10 @@ static void end_rest(void)
 		(void)tree_kill(END_MS, false);
 }
 
-/* Until it has ended: tell of stops, which the kernel does only while they last. */
-static struct holder_word look_after(const struct warden_job *job, uint32_t id, pid_t leader)
+/* Until it has ended: tell of stops, which the kernel does only while they last, to who has the
+ * other end of its terminal. Without one they concern nobody. */
+static struct holder_word look_after(const struct warden_job *job, uint32_t id, pid_t leader,
+				     bool has_terminal)
 {
 	struct warden_report stopped = {.kind = WARDEN_STOPPED, .id = id};
 	struct rusage usage;
@@ -94,7 +96,7 @@ static struct holder_word look_after(const struct warden_job *job, uint32_t id, 
 			(void)getrusage(RUSAGE_CHILDREN, &usage);
 			return holder_word_of(status, &usage);
 		}
-		if (pid != leader)
+		if (pid != leader || !has_terminal)
 			continue;
 		stopped.status = status;
 		(void)warden_send_report(job->channel, &stopped);
@@ -120,7 +122,7 @@ _Noreturn static void hold(const struct warden_job *job, const struct launch *co
 	fd_close(command->notes);
 	if (fd_write_all(pipe, &start, sizeof(start)) < 0 || start.leader == 0)
 		_exit(1);
-	word = look_after(job, command->id, start.leader);
+	word = look_after(job, command->id, start.leader, pty != NULL);
 	_exit(fd_write_all(pipe, &word, sizeof(word)) < 0);
 }
 

@@ -2,6 +2,7 @@
 #include "warden/spare.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -15,6 +16,8 @@
 #include "warden/protocol.h"
 #include "warden/warden.h"
 
+enum { CHANNEL_MIN = 16 };
+
 bool spare_is_worth(const struct warden_job *job)
 {
 	return job->observed && job->owns_pidns;
@@ -26,6 +29,10 @@ static int prepare(struct warden_job *job, struct landlock *own, uint32_t id, st
 {
 	int r = 0;
 
+	/* What the errand brings is put on low numbers, and an error is still to be told. */
+	job->channel = fcntl(job->channel, F_DUPFD_CLOEXEC, CHANNEL_MIN);
+	if (job->channel < 0)
+		return err_sys(err, -errno, "keep the channel");
 	if (job->landlock) {
 		r = landlock_copy(job->landlock, own, err);
 		job->landlock = own;
