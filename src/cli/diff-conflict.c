@@ -74,10 +74,10 @@ int diff_conflict(struct diff_job *job, const struct entry *entry, struct err *e
 {
 	_cleanup_(sides_release) struct sides sides = {0};
 	_cleanup_(str_release) struct str base = {0};
-	int r = diff_load(job, entry, &sides, err), kept;
+	int r = sides_load_staged(job->staged, entry, &sides, err), kept;
 
-	if (r != 0)
-		return r < 0 ? r : -ESTALE;
+	if (r < 0)
+		return r;
 	kept = change_read_base(job->staged->stage, entry->change, &base, err);
 	if (kept < 0 && kept != -ENOENT)
 		return kept;

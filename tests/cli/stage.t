@@ -325,6 +325,66 @@ def conflicts():
         eq((box.read("c"), box.raw("diff")), ("mine\n", b""), "keeps the user's")
 
 
+def merging():
+    """What is shown of a file that merges is what apply writes."""
+    letters = "a\nb\nc\nd\ne\nf\ng\n"
+    both = letters.replace("a", "A").replace("g", "G")
+    with StageBox({"m": letters, "x": letters, "same": letters, "why": "1\n"}) as box:
+        box.staged("sed -i s/a/A/ m; chmod +x x; sed -i s/a/A/ same")
+        time.sleep(0.02)
+        box.write("m", letters.replace("g", "GG"))
+        box.write("x", letters.replace("g", "G"))
+        box.write("same", both)
+        patch = box.raw("diff", "m")
+        ok(b"\n-a\n+A\n" in patch and b"-GG" not in patch and b"+g" not in patch,
+           "the user's own edit is not taken back", patch)
+        r = box.pale("diff")
+        eq(r.err, "", "no word of a conflict")
+        change = box.pale("diff", "--json", "m").json()["changes"][0]
+        eq((change["merges"], change["added"], change["removed"], change["new"]["size"]),
+           (True, 1, 1, len(letters) + 1), "--json counts, and knows the size")
+        has(box.pale("diff", "--stat", "m").out, "1 insertion(+), 1 deletion(-)", "--stat as well")
+        eq(box.raw("diff", "same"), b"", "nothing is written where the user has it already")
+        t = Terminal(box, "diff", env={"PALE_PAGER": "cat"})
+        t.end()
+        ok(t.seen.count(b"MERGES: ") == 3 and b"same: has all of it already" in t.seen,
+           "a terminal is told of each", t.seen)
+        out = box.raw("diff", "--conflict", "m")
+        ok(b"\n-g\n+GG\n" in out and b"\n-a\n+A\n" in out.split(b"staged, by")[1],
+           "--conflict shows what each did", out)
+        r = box.pale("apply", "--hunk", "m:1")
+        ok(r.status == 2 and "merged as a whole" in r.err and "pale apply m" in r.err,
+           "hunks of it are refused, with a hint", r)
+        eq(box.read("m"), letters.replace("g", "GG"), "and nothing was done")
+        copy = os.path.join(box.top, "copy")
+        subprocess.run(["cp", "-r", box.ws, copy], check=True)
+        box.git("apply", "-", cwd=copy, data=box.raw("diff"))
+        eq(box.pale("apply").status, 0, "apply")
+        eq(tree(box.ws), tree(copy), "writes what git made of the patch")
+
+
+def patch_of_conflicts():
+    with StageBox({"a": "1\n", "b": "1\n", "c": "1\n"}) as box:
+        box.staged("echo 2 >a; echo 2 >b; echo 2 >c; echo 2 >.git/description")
+        time.sleep(0.02)
+        box.write("a", "mine\n")
+        box.write("c", "mine\n")
+        box.write(".git/description", "mine\n")
+        r = box.pale("diff")
+        ok("\n-mine\n+2\n" in r.out, "a conflict is the difference as it is", r)
+        lines = [line for line in r.err.splitlines() if "in conflict" in line]
+        ok(len(lines) == 1 and lines[0].endswith(": a, c"), "and one line names them", r.err)
+        ok("in conflict" not in box.pale("diff", "b").err, "but not for others")
+    with StageBox() as box:
+        box.write(".git/words", NUMBERS)
+        box.staged("sed -i s/^5$/five/ .git/words")
+        time.sleep(0.02)
+        box.write(".git/words", NUMBERS.replace("60\n", "sixty\n"))
+        change = box.pale("diff", "--json", ".git/words").json()["changes"][0]
+        eq((change["conflict"], change["merges"]), (True, False), "nothing in .git merges")
+        eq(box.pale("apply").status, 1, "nor is it merged")
+
+
 def discards():
     with StageBox({"a": "1\n", "b": "1\n"}) as box:
         box.staged("echo 2 >a; echo 2 >b; echo 2 >c")
@@ -494,7 +554,8 @@ with Box() as the_box:
     works = the_box.pale("run", "--staged", "--", "true").status == 0
 if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
-                 on_terminals, pagers, protected, hunks, conflicts, discards, undo_refuses, stages,
+                 on_terminals, pagers, protected, hunks, conflicts, merging,
+                 patch_of_conflicts, discards, undo_refuses, stages,
                  interrupted, progress, recovered, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
