@@ -105,12 +105,18 @@ static bool differs(const struct upper_entry *entry)
 	return upper < 0 || base < 0 || content_equal(upper, base) != 1;
 }
 
+static bool changes_mode(const struct recorder *recorder, const struct upper_entry *entry)
+{
+	return entry->upper->mode != entry->base->mode &&
+	       !judge_mode_is_hosts(&recorder->judge, recorder->root, entry);
+}
+
 static void count(struct recorder *recorder, const struct upper_entry *entry)
 {
 	bool both = entry->upper->type == NODE_DIR && entry->base->type == NODE_DIR;
 
 	if (both)
-		recorder->folders += entry->upper->mode != entry->base->mode;
+		recorder->folders += changes_mode(recorder, entry);
 	else if (entry->upper->type == NODE_DIR ||
 		 (entry->upper->type == NODE_WHITEOUT && entry->base->type == NODE_DIR))
 		recorder->folders++;
@@ -124,7 +130,7 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	struct index_entry *known = index_find(recorder->judge.index, recorder->root, entry->path);
 
 	count(recorder, entry);
-	if (!known && !entry->path[0] && entry->upper->mode == entry->base->mode)
+	if (!known && !entry->path[0] && !changes_mode(recorder, entry))
 		return 0; /* a run that changed nothing leaves no index */
 	if (!known)
 		return record_new(recorder, entry);
