@@ -32,6 +32,38 @@ struct recorder {
 	size_t files, folders;
 };
 
+static const struct stage_run *own_run(const struct recorder *recorder)
+{
+	const struct judge *judge = &recorder->judge;
+
+	for (size_t i = judge->n_runs; i-- > 0;)
+		if (str_eq(judge->runs[i].id, recorder->run))
+			return &judge->runs[i];
+	return NULL;
+}
+
+/* Who left UPPER as it is. What is older than this run is of the one that was alive then, whose
+ * end nobody recorded; "": of none, as what an undo put back, or of one of several. */
+static const char *run_of(const struct recorder *recorder, const struct node *upper)
+{
+	const struct judge *judge = &recorder->judge;
+	const struct stage_run *own = own_run(recorder), *found = NULL;
+
+	if (!own || timespec_compare(upper->ctime, own->t0) > 0)
+		return recorder->run;
+	for (size_t i = 0; i < judge->n_runs; i++) {
+		const struct stage_run *run = &judge->runs[i];
+
+		if (timespec_compare(run->t0, upper->ctime) >= 0 ||
+		    (run->is_ended && timespec_compare(run->ended, upper->ctime) < 0))
+			continue;
+		if (found)
+			return "";
+		found = run;
+	}
+	return found ? found->id : "";
+}
+
 static int read_base(const struct recorder *recorder, const struct upper_entry *entry,
 		     struct index_entry *record)
 {
@@ -66,7 +98,7 @@ static int record_new(struct recorder *recorder, const struct upper_entry *entry
 {
 	struct index_entry record = {.root = recorder->root,
 				     .path = strdup(entry->path),
-				     .run = strdup(recorder->run),
+				     .run = strdup(run_of(recorder, entry->upper)),
 				     .upper_ino = entry->upper->ino,
 				     .upper_ctime = entry->upper->ctime,
 				     .is_seen = true};
@@ -128,6 +160,7 @@ static int take_entry(void *data, const struct upper_entry *entry)
 {
 	struct recorder *recorder = data;
 	struct index_entry *known = index_find(recorder->judge.index, recorder->root, entry->path);
+	const char *run;
 
 	count(recorder, entry);
 	if (!known && !entry->path[0] && !changes_mode(recorder, entry))
@@ -138,10 +171,16 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	if (known->upper_ino == entry->upper->ino &&
 	    timespec_compare(known->upper_ctime, entry->upper->ctime) == 0)
 		return 0;
+	/* Whiteouts are links to one node. */
+	if (known->upper_ino == entry->upper->ino && entry->upper->type == NODE_WHITEOUT)
+		return 0;
 	known->upper_ino = entry->upper->ino;
 	known->upper_ctime = entry->upper->ctime;
+	run = run_of(recorder, entry->upper);
+	if (!*run)
+		return 0; /* whose it was before */
 	free(known->run);
-	known->run = strdup(recorder->run);
+	known->run = strdup(run);
 	return known->run ? 0 : err_oom(recorder->err);
 }
 

@@ -424,6 +424,30 @@ def undo_refuses():
         eq((box.read("a"), box.read("b")), ("mine\n", "1\n"), "the rest is taken back")
 
 
+def whose():
+    """A change has the name of the run that made it, or none."""
+    with StageBox({"gone": "1\n", "also": "1\n", "old": "1\n"}) as box:
+        def runs():
+            return {c["path"]: c["run"] and c["run"]["command"]
+                    for c in box.pale("diff", "--json").json()["changes"]}
+
+        box.pale("run", "--staged", "--", "sh", "-c", "echo 2 >evil; rm gone; echo 2 >old; mkdir d")
+        want = {"evil": "sh", "gone": "sh", "old": "sh", "d": "sh"}
+        eq(runs(), want, "the run's")
+        for verb in (["apply"], ["discard", "--all"]):
+            box.pale(*verb)
+            eq(box.pale("undo").status, 0, f"{verb[0]} is taken back")
+            ok(all(runs().get(name) in ("sh", None) for name in want), "its own again, or nobody's", runs())
+            box.pale("run", "--staged", "--", "true")
+            ok(all(runs().get(name) in ("sh", None) for name in want),
+               "a run that wrote nothing gets no name", runs())
+        eq((runs()["evil"], runs()["old"]), ("sh", "sh"), "files are known still")
+        box.pale("run", "--staged", "--", "touch", "good")
+        box.pale("run", "--staged", "--", "rm", "also")
+        box.pale("run", "--staged", "--", "tee", "old")
+        eq(runs(), dict(want, good="touch", also="rm", old="tee"), "and each has its own")
+
+
 def stages():
     with StageBox({"a": "1\n"}) as box:
         box.staged("echo 2 >a")
@@ -555,7 +579,8 @@ with Box() as the_box:
 if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
                  on_terminals, pagers, protected, hunks, conflicts, merging,
-                 patch_of_conflicts, discards, undo_refuses, stages,
+                 patch_of_conflicts, discards, undo_refuses, whose,
+                 stages,
                  interrupted, progress, recovered, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
