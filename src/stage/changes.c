@@ -500,5 +500,7 @@ int change_read_base(const struct stage *stage, const struct change *change, str
 	if (r < 0)
 		return r;
 	known = index_find(index, change->root, change->path);
+	if (known && !known->is_conflict && known->base.type == NODE_ABSENT)
+		return 1;
 	return known ? index_read_copy(stage, known->digest, ret, err) : -ENOENT;
 }

@@ -81,7 +81,7 @@ int change_read_old(const struct stage *stage, const struct change *change, size
 		    struct str *ret, struct err *err);
 int change_read_new(const struct stage *stage, const struct change *change, size_t max,
 		    struct str *ret, struct err *err);
-/* What the base was when the command took it, for a three-way view. -ENOENT: no
- * copy was kept; err untouched. */
+/* What the base was when the command took it, for a three-way view. 1: there was none.
+ * -ENOENT: no copy was kept; err untouched. */
 int change_read_base(const struct stage *stage, const struct change *change, struct str *ret,
 		     struct err *err);

@@ -307,6 +307,7 @@ def conflicts():
         r = box.pale("apply")
         ok(r.status == 1 and "conflict    a" in r.out and "merged      b" in r.out
            and "pale diff --conflict a" in r.out, "one is left, one merged, the rest applied", r)
+        ok("pale apply --take-staged a;" in r.out and "pale discard a\n" in r.out, "and how to decide", r)
         eq((box.read("a"), box.read("c")), (NUMBERS.replace("\n5\n", "\nFIVE, mine\n"), "2\n"),
            "nothing of the user's is lost")
         eq(box.read("b"), NUMBERS.replace("\n5\n", "\nfive\n").replace("60\n", "sixty, mine\n"),
@@ -323,6 +324,11 @@ def conflicts():
         box.write("c", "mine\n")
         eq(box.pale("discard", "c").status, 0, "discard")
         eq((box.read("c"), box.raw("diff")), ("mine\n", b""), "keeps the user's")
+        box.staged("echo 3 >made")
+        box.write("made", "mine\n")
+        out = box.raw("diff", "--conflict", "made")
+        ok(b"the command found none" in out and b"not kept" not in out and b"\n-mine\n+3\n" in out,
+           "of a file that the command made, there was none", out)
 
 
 def merging():
