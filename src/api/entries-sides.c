@@ -7,6 +7,7 @@
 #include "api/entries-impl.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "stage/three-way.h"
 
 void sides_release(struct sides *sides)
 {
@@ -25,11 +26,6 @@ static char *path_in_patch(const struct staged *staged, const struct change *cha
 	if (change->root == 0)
 		return strdup(change->path);
 	return *change->path ? path_join(top, change->path) : strdup(top);
-}
-
-static mode_t side_mode(const struct node *node)
-{
-	return patch_mode(node->type == NODE_LINK ? S_IFLNK : S_IFREG | node->mode);
 }
 
 static int read_failed(const struct entry *entry, int r, struct err *err)
@@ -55,29 +51,41 @@ static int load_old(const struct staged *staged, const struct entry *entry, stru
 	sides->old_path = path_in_patch(staged, change);
 	sides->old = (struct patch_side){
 		.path = sides->old_path,
-		.mode = side_mode(&change->old),
+		.mode = mode_in_patch(&change->old, change->old.mode),
 		.data = sides->old_data.data,
 		.len = sides->old_data.len,
 	};
 	return sides->old_path ? 0 : err_oom(err);
 }
 
-static int load_new(const struct staged *staged, const struct entry *entry, struct sides *sides,
-		    struct err *err)
+static int read_merged(const struct staged *staged, const struct change *change, struct str *ret,
+		       mode_t *ret_mode, struct err *err)
+{
+	int r = change_read_merged(staged->stage, change, ret, ret_mode, err);
+
+	/* It did when the changes were read. */
+	return r == -EBUSY ? -ESTALE : r;
+}
+
+static int load_new(const struct staged *staged, const struct entry *entry, bool merges,
+		    struct sides *sides, struct err *err)
 {
 	const struct change *change = entry->change;
+	mode_t mode = change->new.mode;
 	int r = 0;
 
 	if (!node_is_patchable(&change->new) || entry->kind == ENTRY_DELETED)
 		return 0;
-	if (!sides->is_too_big)
+	if (merges)
+		r = read_merged(staged, change, &sides->new_data, &mode, err);
+	else if (!sides->is_too_big)
 		r = change_read_new(staged->stage, change, ENTRY_MAX, &sides->new_data, err);
 	if (r < 0)
 		return read_failed(entry, r, err);
 	sides->new_path = path_in_patch(staged, change);
 	sides->new = (struct patch_side){
 		.path = sides->new_path,
-		.mode = side_mode(&change->new),
+		.mode = mode_in_patch(&change->new, mode),
 		.data = sides->new_data.data,
 		.len = sides->new_data.len,
 	};
@@ -89,8 +97,8 @@ static bool has_binary(const struct patch_side *side)
 	return side->path && !S_ISLNK(side->mode) && diff_is_binary(side->data, side->len);
 }
 
-int sides_load(const struct staged *staged, const struct entry *entry, struct sides *ret,
-	       struct err *err)
+static int load(const struct staged *staged, const struct entry *entry, bool merges,
+		struct sides *ret, struct err *err)
 {
 	const struct change *before = entry->from ? entry->from : entry->change;
 	struct sides sides = {
@@ -99,7 +107,7 @@ int sides_load(const struct staged *staged, const struct entry *entry, struct si
 	int r = load_old(staged, entry, &sides, err);
 
 	if (r == 0)
-		r = load_new(staged, entry, &sides, err);
+		r = load_new(staged, entry, merges, &sides, err);
 	if (r < 0) {
 		sides_release(&sides);
 		return r;
@@ -107,6 +115,18 @@ int sides_load(const struct staged *staged, const struct entry *entry, struct si
 	sides.is_binary = sides.is_too_big || has_binary(&sides.old) || has_binary(&sides.new);
 	*ret = sides;
 	return 0;
+}
+
+int sides_load(const struct staged *staged, const struct entry *entry, struct sides *ret,
+	       struct err *err)
+{
+	return load(staged, entry, entry->change->flags & CHANGE_MERGES, ret, err);
+}
+
+int sides_load_staged(const struct staged *staged, const struct entry *entry, struct sides *ret,
+		      struct err *err)
+{
+	return load(staged, entry, false, ret, err);
 }
 
 void hunks_release(struct hunks *hunks)

@@ -36,20 +36,21 @@ bool node_is_patchable(const struct node *node)
 	return node->type == NODE_FILE || node->type == NODE_LINK;
 }
 
-static mode_t git_mode(const struct node *node)
+mode_t mode_in_patch(const struct node *node, mode_t mode)
 {
-	return patch_mode(node->type == NODE_LINK ? S_IFLNK : S_IFREG | node->mode);
+	return patch_mode(node->type == NODE_LINK ? S_IFLNK : S_IFREG | mode);
 }
 
 /* Files and links of each side are all that git has. */
-static bool fits_patch(const struct change *change)
+static bool fits_patch(const struct change *change, mode_t mode)
 {
 	bool old = node_is_patchable(&change->old), new = node_is_patchable(&change->new);
 
 	if (change->flags & CHANGE_IS_SAME)
 		return false;
 	if (change->kind == CHANGE_MODE)
-		return old && new &&git_mode(&change->old) != git_mode(&change->new);
+		return old && new &&mode_in_patch(&change->old, change->old.mode) !=
+				      mode_in_patch(&change->new, mode);
 	return old || new;
 }
 
@@ -88,13 +89,17 @@ static int entry_init(struct entry *entry, const struct staged *staged, const st
 	_cleanup_(freep) char *whole = path_join(staged->stage->roots[change->root].path,
 						 change->path);
 	const unsigned special = CHANGE_IS_PROTECTED | CHANGE_RUNS_LATER | CHANGE_IS_CONFLICT;
+	bool merges = change->flags & CHANGE_MERGES;
+	mode_t mode = merges ? change->merged_mode : change->new.mode;
 
 	*entry = (struct entry){
 		.kind = kind_of(change),
 		.change = change,
+		.mode = mode,
+		.size = merges ? change->merged_size : change->new.size,
 		.name = staged_name(staged, change->root, change->path),
 		.from_name = staged_name(staged, change->root, change->path),
-		.in_patch = fits_patch(change),
+		.in_patch = fits_patch(change, mode),
 	};
 	if (!whole || !entry->name || !entry->from_name)
 		return -ENOMEM;

@@ -6,6 +6,8 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "api/staged.h"
 #include "base/diff.h"
@@ -25,11 +27,13 @@ struct entry {
 	const struct change *change;
 	const struct change *from; /* of a rename: what went; else NULL */
 	unsigned percent;          /* alike, of a rename */
-	char *name;                /* see staged_name() */
-	char *from_name;           /* of a rename; else as NAME */
-	bool in_patch;             /* git's format can hold it */
-	bool in_git;               /* in a .git folder: no patch for git names it */
-	bool is_git_data;          /* … and its own data: objects, refs, index; neither hook nor
+	mode_t mode;               /* of what apply would write */
+	uint64_t size;
+	char *name;       /* see staged_name() */
+	char *from_name;  /* of a rename; else as NAME */
+	bool in_patch;    /* git's format can hold it */
+	bool in_git;      /* in a .git folder: no patch for git names it */
+	bool is_git_data; /* … and its own data: objects, refs, index; neither hook nor
 				      configuration */
 };
 
@@ -55,9 +59,13 @@ struct sides {
 	bool is_binary;  /* or too big */
 };
 
-/* -ESTALE: it has changed since; err is set. */
+/* The host's file, and what apply would write: of two changes that fit together, both. -ESTALE:
+ * it has changed since; err is set. */
 int sides_load(const struct staged *staged, const struct entry *entry, struct sides *ret,
 	       struct err *err);
+/* The host's file, and the staged one. */
+int sides_load_staged(const struct staged *staged, const struct entry *entry, struct sides *ret,
+		      struct err *err);
 void sides_release(struct sides *sides);
 
 /* The lines that differ, as patches number them. */

@@ -145,6 +145,8 @@ static int join_or_clear(struct run *run, struct err *err)
 		r = stage_join(run->stage, run->stage_roots[i], &root->joined, err);
 		if (r == 0 && root->joined < 0)
 			r = stage_clear_mark(run->stage, run->stage_roots[i], err);
+		if (r == 0 && root->joined < 0)
+			r = stage_follow_base(run->stage, run->stage_roots[i], err);
 	}
 	return r;
 }

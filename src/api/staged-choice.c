@@ -101,8 +101,15 @@ static int pick(const struct staged *staged, const struct entry *entry, const ch
 	_cleanup_(sides_release) struct sides sides = {0};
 	_cleanup_(hunks_release) struct hunks hunks = {0};
 	_cleanup_(freep) bool *edits = NULL;
-	int r = sides_load(staged, entry, &sides, err);
+	int r;
 
+	if (entry->change->flags & CHANGE_MERGES) {
+		r = err_set(err, ERR_USAGE, -EINVAL,
+			    "--hunk %s: it changed on the host as well, and is merged as a whole",
+			    text);
+		return err_hint(err, r, "`pale apply %s` takes both changes", entry->name);
+	}
+	r = sides_load(staged, entry, &sides, err);
 	if (r == 0)
 		r = hunks_make(&sides, &hunks, err);
 	if (r < 0)

@@ -37,6 +37,8 @@ int staged_find(const char *asked, struct staged *ret, struct err *err);
 int staged_open(struct staged *staged, const char *name, struct err *err);
 int staged_read(struct staged *staged, struct err *err);
 void staged_release(struct staged *staged);
+/* R, and if it is -EBUSY, since a session has STAGE in use: err says which, and how to end it. */
+int staged_busy(const struct staged *staged, const char *stage, int r, struct err *err);
 
 /* NULL: not known any more. */
 const struct stage_run *staged_run(const struct staged *staged, const char *id);

@@ -33,6 +33,20 @@ static char *item_name(const struct staged *staged, const struct apply_item *ite
 	return strdup(*item->path ? item->path : ".");
 }
 
+static int put_ways_out(struct str *out, const char *name)
+{
+	static const char *const ways[] = {"the staged one: pale apply --take-staged ",
+					   "yours: pale discard "};
+	int r = 0;
+
+	for (size_t i = 0; i < array_len(ways) && r == 0; i++) {
+		r = str_appendf(out, "; %s", ways[i]);
+		if (r == 0)
+			r = str_append_escaped(out, name, strlen(name));
+	}
+	return r;
+}
+
 static int put_hint(struct str *out, const struct apply_item *item, const char *name)
 {
 	static const char *const hints[] = {
@@ -47,7 +61,9 @@ static int put_hint(struct str *out, const struct apply_item *item, const char *
 	if (!hint)
 		return 0;
 	r = str_appendf(out, "; %s", hint);
-	return r < 0 ? r : str_append_escaped(out, name, strlen(name));
+	if (r == 0)
+		r = str_append_escaped(out, name, strlen(name));
+	return r < 0 || item->outcome != APPLY_CONFLICT ? r : put_ways_out(out, name);
 }
 
 static int put_item(struct str *out, const struct staged *staged, const struct apply_item *item,

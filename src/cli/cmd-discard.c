@@ -63,7 +63,7 @@ int cmd_discard(int argc, char **argv)
 		say("stopped: nothing was thrown away");
 		return 128 + progress_signal();
 	}
-	if (r < 0)
+	if (staged_busy(&staged, staged.stage->name, r, &err) < 0)
 		return report(&err);
 	return apply_report_print(&staged, done, DEED_DISCARD, args.values[OPT_JSON] != NULL);
 }

@@ -275,7 +275,7 @@ static int apply_accepted(struct session *session, const struct stage_args *args
 		return stopped(&progress, "applied");
 	if (r == -EUCLEAN)
 		err_hint(session->err, r, "pale review --accept-unsynced applies them anyway");
-	if (r < 0)
+	if (staged_busy(staged, staged->stage->name, r, session->err) < 0)
 		return report(session->err);
 	return apply_report_print(staged, *ret, DEED_APPLY, false);
 }
@@ -299,7 +299,7 @@ static int drop_rejected(struct session *session, struct staged *staged,
 	progress_end(&progress);
 	if (r == -ECANCELED)
 		return stopped(&progress, "thrown away");
-	if (r < 0)
+	if (staged_busy(staged, staged->stage->name, r, session->err) < 0)
 		return report(session->err);
 	return apply_report_print(staged, dropped, DEED_DISCARD, false);
 }

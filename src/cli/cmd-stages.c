@@ -210,7 +210,7 @@ static int remove_one(struct staged *staged, const char *name, bool force, struc
 	int r = staged_open(staged, name, err);
 
 	if (r == 0)
-		r = stage_lock(staged->stage, true, err);
+		r = staged_busy(staged, name, stage_lock(staged->stage, true, err), err);
 	if (r == 0 && !force)
 		r = staged_read(staged, err);
 	if (r < 0)

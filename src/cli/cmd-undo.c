@@ -75,6 +75,20 @@ static int no_apply(const char *id, struct err *err)
 	return err_hint(err, -ENOENT, "`pale undo --list` lists them");
 }
 
+/* Why it waits, if it is for a session. */
+static int busy(const struct staged *staged, const char *id, int r, struct err *err)
+{
+	_cleanup_(freep) struct apply_entry *entries = NULL;
+	size_t n = 0;
+
+	if (r != -EBUSY || applies_list(staged->workspace.state_dir, &entries, &n, NULL) < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		if (id ? str_eq(entries[i].id, id) : !entries[i].is_undone)
+			return staged_busy(staged, entries[i].stage, r, err);
+	return r;
+}
+
 int cmd_undo(int argc, char **argv)
 {
 	_cleanup_(stage_args_release) struct stage_args args = {0};
@@ -109,7 +123,7 @@ int cmd_undo(int argc, char **argv)
 	}
 	if (r == -ENOENT)
 		r = no_apply(id, &err);
-	if (r < 0)
+	if (busy(&staged, id, r, &err) < 0)
 		return report(&err);
 	return apply_report_print(&staged, done, DEED_UNDO, args.values[OPT_JSON] != NULL);
 }

@@ -10,6 +10,8 @@
 #include "cli/diff.h"
 #include "stage/patch-zlib.h"
 
+#define AGAINST "; the workspace's file against the staged one:"
+
 static int put_title(struct diff_job *job, const char *text)
 {
 	return str_appendf(&job->out.text, "%s# %s%s\n", job->out.colour ? "\033[1m" : "", text,
@@ -33,14 +35,15 @@ static int put_patch(struct diff_job *job, const struct patch_side *old,
 	return r;
 }
 
-static int put_sides(struct diff_job *job, const struct sides *sides, const struct str *base)
+/* BASE: NULL if there is none, WHY says why. */
+static int put_sides(struct diff_job *job, const struct sides *sides, const struct str *base,
+		     const char *why)
 {
 	struct patch_side found = sides->old.path ? sides->old : sides->new;
 	int r;
 
 	if (!base) {
-		r = put_title(job, "what the command found was not kept; the workspace's file "
-				   "against the staged one:");
+		r = put_title(job, why);
 		return r < 0 ? r : put_patch(job, &sides->old, &sides->new);
 	}
 	found.data = base->data;
@@ -74,17 +77,19 @@ int diff_conflict(struct diff_job *job, const struct entry *entry, struct err *e
 {
 	_cleanup_(sides_release) struct sides sides = {0};
 	_cleanup_(str_release) struct str base = {0};
-	int r = diff_load(job, entry, &sides, err), kept;
+	int r = sides_load_staged(job->staged, entry, &sides, err), kept;
 
-	if (r != 0)
-		return r < 0 ? r : -ESTALE;
+	if (r < 0)
+		return r;
 	kept = change_read_base(job->staged->stage, entry->change, &base, err);
 	if (kept < 0 && kept != -ENOENT)
 		return kept;
 	if (job->out.on_terminal)
 		r = put_marks(&job->out.text, job->staged, entry, job->out.colour);
 	if (r == 0)
-		r = put_sides(job, &sides, kept == 0 ? &base : NULL);
+		r = put_sides(job, &sides, kept == 0 ? &base : NULL,
+			      kept > 0 ? "the command found none, and made it" AGAINST
+				       : "what the command found was not kept" AGAINST);
 	if (r == 0)
 		r = put_choices(job, entry);
 	return r < 0 ? err_oom(err) : 0;

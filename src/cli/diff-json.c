@@ -46,7 +46,8 @@ void json_add_name(struct json *json, const char *key, const char *name)
 		json->error = -ENOMEM;
 }
 
-static void add_node(struct json *json, const char *key, const struct node *node)
+static void add_node(struct json *json, const char *key, const struct node *node, mode_t bits,
+		     uint64_t size)
 {
 	char mode[16];
 
@@ -54,11 +55,11 @@ static void add_node(struct json *json, const char *key, const struct node *node
 		json_add_null(json, key);
 		return;
 	}
-	snprintf(mode, sizeof(mode), "%04o", node->mode);
+	snprintf(mode, sizeof(mode), "%04o", bits);
 	json_begin_object(json, key);
 	json_add_string(json, "type", node_type_name(node->type) + strlen("a "));
 	json_add_string(json, "mode", mode);
-	json_add_uint(json, "size", node->size);
+	json_add_uint(json, "size", size);
 	if (node->type == NODE_LINK)
 		json_add_name(json, "target", node->target);
 	json_end_object(json);
@@ -121,6 +122,7 @@ static int add_entry(struct diff_job *job, struct json *json, const struct entry
 	_cleanup_(sides_release) struct sides sides = {0};
 	_cleanup_(hunks_release) struct hunks hunks = {0};
 	const struct change *change = entry->change;
+	const struct node *old = entry->from ? &entry->from->old : &change->old;
 	int r = entry->in_patch ? diff_load(job, entry, &sides, err) : 0;
 
 	if (r == 0 && entry->in_patch)
@@ -134,8 +136,8 @@ static int add_entry(struct diff_job *job, struct json *json, const struct entry
 		json_add_name(json, "from", entry->from_name);
 		json_add_uint(json, "similarity", entry->percent);
 	}
-	add_node(json, "old", entry->from ? &entry->from->old : &change->old);
-	add_node(json, "new", &change->new);
+	add_node(json, "old", old, old->mode, old->size);
+	add_node(json, "new", &change->new, entry->mode, entry->size);
 	json_add_bool(json, "binary", sides.is_binary);
 	json_add_bool(json, "in_patch", entry->in_patch && !entry->in_git && change->root == 0);
 	add_hunks(json, &hunks);

@@ -19,6 +19,8 @@
 #define YELLOW "\033[33m"
 #define PLAIN  "\033[m"
 
+enum { CONFLICTS_NAMED = 20 };
+
 static int put_line(struct str *out, const char *colour, const char *text)
 {
 	int r = str_append(out, colour);
@@ -37,10 +39,10 @@ int put_mode(struct str *out, const struct entry *entry, bool is_next)
 	if (new->type == NODE_ABSENT || new->type == NODE_LINK)
 		return 0;
 	if (old->type != new->type)
-		return new->mode & 022 ? str_appendf(out, "%sMODE %04o", before, new->mode) : 0;
-	if (old->mode == new->mode || new->type == NODE_DIR)
+		return entry->mode & 022 ? str_appendf(out, "%sMODE %04o", before, entry->mode) : 0;
+	if (old->mode == entry->mode || new->type == NODE_DIR)
 		return 0; /* of a folder it is the change itself */
-	return str_appendf(out, "%sMODE %04o -> %04o", before, old->mode, new->mode);
+	return str_appendf(out, "%sMODE %04o -> %04o", before, old->mode, entry->mode);
 }
 
 int put_marks(struct str *out, const struct staged *staged, const struct entry *entry, bool colour)
@@ -76,6 +78,8 @@ int put_change_text(struct str *out, const struct entry *entry)
 {
 	const struct change *change = entry->change;
 
+	if (change->flags & CHANGE_MERGES && entry->mode == change->old.mode)
+		return str_append(out, "has all of it already");
 	switch (change->kind) {
 	case CHANGE_ADD:
 		return str_appendf(out, "%s added", what(&change->new));
@@ -85,7 +89,7 @@ int put_change_text(struct str *out, const struct entry *entry)
 		return str_appendf(out, "%s, was %s", node_type_name(change->new.type),
 				   node_type_name(change->old.type));
 	case CHANGE_MODE:
-		return str_appendf(out, "mode %04o, was %04o", change->new.mode, change->old.mode);
+		return str_appendf(out, "mode %04o, was %04o", entry->mode, change->old.mode);
 	case CHANGE_MODIFY:
 		break;
 	}
@@ -133,6 +137,7 @@ static int show_entry(struct diff_job *job, const struct entry *entry, struct er
 {
 	_cleanup_(sides_release) struct sides sides = {0};
 	struct patch_options options = {.context = DIFF_CONTEXT, .similarity = entry->percent};
+	size_t before;
 	int r = 0;
 
 	if (diff_sums_up(job, entry))
@@ -142,11 +147,12 @@ static int show_entry(struct diff_job *job, const struct entry *entry, struct er
 	if (r != 0)
 		return r < 0 ? r : 0;
 	r = put_marks(&job->out.text, job->staged, entry, job->out.colour);
-	if (r == 0 && (!entry->in_patch || sides.is_too_big))
-		r = show_title(job, entry);
-	else if (r == 0)
+	before = job->out.text.len;
+	if (r == 0 && entry->in_patch && !sides.is_too_big)
 		r = patch_write_shown(&job->out.text, &sides.old, &sides.new, &options,
 				      job->out.colour);
+	if (r == 0 && job->out.text.len == before)
+		r = show_title(job, entry);
 	return r < 0 ? err_oom(err) : 0;
 }
 
@@ -196,6 +202,30 @@ static int write_entry(struct diff_job *job, const struct entry *entry, size_t *
 	return r < 0 ? err_oom(err) : 0;
 }
 
+/* The user's own change is in none of them, so the patch takes it back. */
+static int say_conflicts(const struct diff_job *job)
+{
+	_cleanup_(str_release) struct str names = {0};
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < job->entries->n && r == 0; i++) {
+		const struct entry *entry = &job->entries->items[i];
+		unsigned flags = entry->change->flags & (CHANGE_IS_CONFLICT | CHANGE_MERGES);
+
+		if (flags != CHANGE_IS_CONFLICT || !is_for_git(job, entry))
+			continue;
+		if (n++ < CONFLICTS_NAMED)
+			r = str_appendf(&names, "%s%s", n > 1 ? ", " : "", entry->name);
+	}
+	if (r == 0 && n > CONFLICTS_NAMED)
+		r = str_appendf(&names, " and %zu more", n - CONFLICTS_NAMED);
+	if (r == 0 && n > 0)
+		say("in conflict, the patch takes back what changed on the host: %s",
+		    str_text(&names));
+	return r;
+}
+
 int diff_patch(struct diff_job *job, struct err *err)
 {
 	const struct entries *entries = job->entries;
@@ -212,6 +242,8 @@ int diff_patch(struct diff_job *job, struct err *err)
 			r = output_step(&job->out);
 	}
 	if (r == 0 && job->out.on_terminal && show_git_data(job) < 0)
+		return err_oom(err);
+	if (r == 0 && !job->out.on_terminal && say_conflicts(job) < 0)
 		return err_oom(err);
 	if (r == 0 && left_out > 0)
 		say("%zu change%s cannot be in a patch for git: pale diff --name-status", left_out,

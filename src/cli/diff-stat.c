@@ -89,7 +89,7 @@ static int measure(struct row *row, struct diff_job *job, const struct entry *en
 
 	row->is_other = !entry->in_patch;
 	row->old_size = (entry->from ? entry->from : entry->change)->old.size;
-	row->new_size = entry->change->new.size;
+	row->new_size = entry->size;
 	if (row->is_other)
 		return 0;
 	r = diff_load(job, entry, &sides, err);

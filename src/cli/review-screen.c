@@ -62,9 +62,11 @@ static int add_whole(struct rows *rows, const struct review *review, const struc
 	_cleanup_(str_release) struct str text = {0};
 	int r;
 
-	if (entry->in_patch && !review->sides.is_too_big)
-		return patch_walk(&review->sides.old, &review->sides.new, &options, add_useful,
-				  rows);
+	if (entry->in_patch && !review->sides.is_too_big) {
+		r = patch_walk(&review->sides.old, &review->sides.new, &options, add_useful, rows);
+		if (r < 0 || rows->n > 0)
+			return r;
+	}
 	r = put_change_text(&text, entry);
 	if (r == 0 && review->sides.is_too_big)
 		r = str_append(&text, "; too big to be shown");

@@ -93,7 +93,8 @@ int stage_verb_begin(enum verb_id id, int argc, char **argv, struct stage_args *
 	r = staged_open(staged, args->values[OPT_STAGE], err);
 	/* So that what is read now need not be read again. */
 	if (r == 0 && staged->stage && id == VERB_APPLY)
-		r = stage_lock(staged->stage, true, err);
+		r = staged_busy(staged, staged->stage->name, stage_lock(staged->stage, true, err),
+				err);
 	if (r < 0)
 		return r;
 	progress_wait("reading what is staged ");

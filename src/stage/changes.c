@@ -15,6 +15,7 @@
 #include "stage/roots.h"
 #include "stage/stage.h"
 #include "stage/three-way.h"
+#include "stage/txn-order.h"
 #include "stage/upper.h"
 
 enum { TRIES = 10 }; /* while the base is being changed */
@@ -181,12 +182,27 @@ static int set_run(struct reader *reader, struct change *change)
 	return r;
 }
 
+/* Nothing of a repository is merged: its files have no lines. */
+static bool merges(const struct judge *judge, struct change *change)
+{
+	_cleanup_(str_release) struct str text = {0};
+	const struct stage *stage = judge->stage;
+	struct err ignored = {0};
+
+	if (git_inside(stage->roots[change->root].path, change->path) ||
+	    change_merge(stage, judge->index, change, &text, &change->merged_mode, &ignored) < 0)
+		return false;
+	change->merged_mode &= 01777;
+	change->merged_size = text.len;
+	return true;
+}
+
 static void mark_conflict(struct reader *reader, struct change *change)
 {
 	change->flags |= CHANGE_IS_CONFLICT;
 	change->why = change->old.type == NODE_ABSENT ? "deleted on the host meanwhile"
 						      : "changed on the host meanwhile";
-	if (change_merges(reader->judge.stage, reader->judge.index, change))
+	if (merges(&reader->judge, change))
 		change->flags |= CHANGE_MERGES;
 }
 
@@ -484,5 +500,7 @@ int change_read_base(const struct stage *stage, const struct change *change, str
 	if (r < 0)
 		return r;
 	known = index_find(index, change->root, change->path);
+	if (known && !known->is_conflict && known->base.type == NODE_ABSENT)
+		return 1;
 	return known ? index_read_copy(stage, known->digest, ret, err) : -ENOENT;
 }

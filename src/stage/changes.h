@@ -10,6 +10,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/str.h"
@@ -42,7 +43,9 @@ struct change {
 	char *path; /* relative to the root, bytes; "" is the root itself */
 	enum change_kind kind;
 	struct node old, new; /* the base's now, and the staged one */
-	bool is_opaque;       /* a folder that hides what the base has in it */
+	mode_t merged_mode;   /* with CHANGE_MERGES: of what apply writes */
+	size_t merged_size;
+	bool is_opaque; /* a folder that hides what the base has in it */
 	unsigned flags;
 	const char *why;  /* of the flags; borrowed, never NULL: "" */
 	const char *run;  /* that changed it last; borrowed; NULL: not known */
@@ -78,7 +81,7 @@ int change_read_old(const struct stage *stage, const struct change *change, size
 		    struct str *ret, struct err *err);
 int change_read_new(const struct stage *stage, const struct change *change, size_t max,
 		    struct str *ret, struct err *err);
-/* What the base was when the command took it, for a three-way view. -ENOENT: no
- * copy was kept; err untouched. */
+/* What the base was when the command took it, for a three-way view. 1: there was none.
+ * -ENOENT: no copy was kept; err untouched. */
 int change_read_base(const struct stage *stage, const struct change *change, struct str *ret,
 		     struct err *err);

@@ -115,7 +115,7 @@ static void judge_conflict(const struct chooser *c, const struct change *change,
 
 	if (covers(choice->take_staged, choice->n_take_staged, change))
 		return;
-	if ((change->flags & CHANGE_MERGES) && !inside_git(c, change) && !verdict->edits) {
+	if ((change->flags & CHANGE_MERGES) && !verdict->edits) {
 		verdict->outcome = APPLY_MERGED;
 		return;
 	}

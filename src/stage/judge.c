@@ -153,10 +153,18 @@ static bool both_folders(const struct upper_entry *entry)
 	return entry->upper->type == NODE_DIR && entry->base->type == NODE_DIR;
 }
 
+static int given_mode(const struct judge *judge, unsigned root, const struct upper_entry *entry)
+{
+	return *entry->path ? -ENODATA : stage_given_mode(judge->stage, root);
+}
+
 bool judge_mode_is_hosts(const struct judge *judge, unsigned root, const struct upper_entry *entry)
 {
 	const struct index_entry *known = index_find(judge->index, root, entry->path);
+	int given = given_mode(judge, root, entry);
 
+	if (given >= 0)
+		return (int)entry->upper->mode == given;
 	return known && both_folders(entry) && !known->is_conflict &&
 	       known->base.type == NODE_DIR && entry->upper->mode == known->base.mode;
 }
@@ -175,11 +183,22 @@ static bool was_there(const struct upper_entry *entry, struct timespec t0)
 	return node_read(entry->base_dir, "", &dir) == 0 && is_later(&dir, t0);
 }
 
+/* The layer itself was given its base's mode: did both sides change it? */
+static bool modes_conflict(const struct upper_entry *entry, int given)
+{
+	const struct node *upper = entry->upper, *base = entry->base;
+
+	return upper->mode != base->mode && (int)upper->mode != given && (int)base->mode != given;
+}
+
 bool judge_entry(const struct judge *judge, unsigned root, const struct upper_entry *entry)
 {
 	const struct index_entry *known = index_find(judge->index, root, entry->path);
+	int given = given_mode(judge, root, entry);
 	struct timespec t0;
 
+	if (given >= 0 && !entry->is_opaque)
+		return modes_conflict(entry, given);
 	if (known && known->is_conflict)
 		return true;
 	if (known)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -17,10 +18,12 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/tree-remove.h"
+#include "stage/access.h"
 #include "stage/stage.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define PROBE     "user.overlay.pale"
+#define GIVEN     "user.pale.mode" /* of roots/INDEX, which no command ever sees */
 
 static int open_below(const struct stage *stage, unsigned root, const char *layer, int flags)
 {
@@ -134,6 +137,64 @@ static int dress_upper(int upper, const struct stat *base)
 	return fchmod(upper, base->st_mode & 07777) < 0 ? -errno : 0;
 }
 
+static int write_given(int dir, mode_t mode)
+{
+	char text[8];
+	int len = snprintf(text, sizeof(text), "%04o", mode & 07777);
+
+	return fsetxattr(dir, GIVEN, text, (size_t)len, 0) < 0 ? -errno : 0;
+}
+
+int stage_given_mode(const struct stage *stage, unsigned root)
+{
+	_cleanup_(fd_closep) int dir = open_below(stage, root, "", DIR_FLAGS);
+	char text[8], *end;
+	ssize_t len = dir < 0 ? -1 : fgetxattr(dir, GIVEN, text, sizeof(text) - 1);
+	unsigned long mode;
+
+	if (len <= 0)
+		return -ENODATA;
+	text[len] = '\0';
+	mode = strtoul(text, &end, 8);
+	return *end || mode > 07777 ? -ENODATA : (int)mode;
+}
+
+int stage_give_mode(const struct stage *stage, unsigned root, mode_t mode)
+{
+	_cleanup_(fd_closep) int dir = open_below(stage, root, "", DIR_FLAGS);
+
+	return dir < 0 ? dir : write_given(dir, mode);
+}
+
+/* Should it end after the first step, the next run finds both alike. */
+static int follow(const struct stage *stage, unsigned root, int upper, mode_t mode, mode_t base)
+{
+	int given = stage_given_mode(stage, root), r;
+	struct stat st;
+
+	if (mode == base)
+		return given == (int)base ? 0 : stage_give_mode(stage, root, base);
+	if (given != (int)mode)
+		return 0; /* a staged change */
+	r = fd_chmod(upper, base);
+	if (r == 0 && fstat(upper, &st) < 0)
+		r = -errno;
+	return r < 0 ? r : stage_give_mode(stage, root, st.st_mode);
+}
+
+int stage_follow_base(struct stage *stage, unsigned root, struct err *err)
+{
+	_cleanup_(fd_closep) int upper = open_below(stage, root, "/upper", O_PATH | O_DIRECTORY);
+	struct stat st, base;
+	int r = upper < 0 ? upper : 0;
+
+	if (r == 0 && (fstat(upper, &st) < 0 || lstat(stage->roots[root].path, &base) < 0))
+		r = -errno;
+	if (r == 0)
+		r = follow(stage, root, upper, st.st_mode & 07777, base.st_mode & 07777);
+	return r < 0 ? err_sys(err, r, "bring the layers of stage %s up to date", stage->name) : 0;
+}
+
 int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *err)
 {
 	_cleanup_(fd_closep) int roots = -1;
@@ -160,6 +221,11 @@ int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *
 	/* The last one: with it the layers count as made. */
 	upper = make_dir(dir, ".upper", &st);
 	r = upper < 0 ? upper : dress_upper(upper, &st);
+	/* Not all bits may be ours to set. */
+	if (r == 0 && fstat(upper, &st) < 0)
+		r = -errno;
+	if (r == 0)
+		r = write_given(dir, st.st_mode);
 	if (r == 0 && renameat(dir, ".upper", dir, "upper") < 0)
 		r = -errno;
 	return r < 0 ? err_sys(err, r, "make the layers of stage %s", stage->name) : 0;

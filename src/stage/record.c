@@ -33,6 +33,38 @@ struct recorder {
 	size_t files, folders;
 };
 
+static const struct stage_run *own_run(const struct recorder *recorder)
+{
+	const struct judge *judge = &recorder->judge;
+
+	for (size_t i = judge->n_runs; i-- > 0;)
+		if (str_eq(judge->runs[i].id, recorder->run))
+			return &judge->runs[i];
+	return NULL;
+}
+
+/* Who left UPPER as it is. What is older than this run is of the one that was alive then, whose
+ * end nobody recorded; "": of none, as what an undo put back, or of one of several. */
+static const char *run_of(const struct recorder *recorder, const struct node *upper)
+{
+	const struct judge *judge = &recorder->judge;
+	const struct stage_run *own = own_run(recorder), *found = NULL;
+
+	if (!own || timespec_compare(upper->ctime, own->t0) > 0)
+		return recorder->run;
+	for (size_t i = 0; i < judge->n_runs; i++) {
+		const struct stage_run *run = &judge->runs[i];
+
+		if (timespec_compare(run->t0, upper->ctime) >= 0 ||
+		    (run->is_ended && timespec_compare(run->ended, upper->ctime) < 0))
+			continue;
+		if (found)
+			return "";
+		found = run;
+	}
+	return found ? found->id : "";
+}
+
 static int read_base(const struct recorder *recorder, const struct upper_entry *entry,
 		     struct index_entry *record)
 {
@@ -69,7 +101,7 @@ static int record_new(struct recorder *recorder, const struct upper_entry *entry
 {
 	struct index_entry record = {.root = recorder->root,
 				     .path = strdup(entry->path),
-				     .run = strdup(recorder->run),
+				     .run = strdup(run_of(recorder, entry->upper)),
 				     .upper_ino = entry->upper->ino,
 				     .upper_ctime = entry->upper->ctime,
 				     .is_seen = true};
@@ -108,12 +140,18 @@ static bool differs(const struct upper_entry *entry)
 	return upper < 0 || base < 0 || content_equal(upper, base) != 1;
 }
 
+static bool changes_mode(const struct recorder *recorder, const struct upper_entry *entry)
+{
+	return entry->upper->mode != entry->base->mode &&
+	       !judge_mode_is_hosts(&recorder->judge, recorder->root, entry);
+}
+
 static void count(struct recorder *recorder, const struct upper_entry *entry)
 {
 	bool both = entry->upper->type == NODE_DIR && entry->base->type == NODE_DIR;
 
 	if (both)
-		recorder->folders += entry->upper->mode != entry->base->mode;
+		recorder->folders += changes_mode(recorder, entry);
 	else if (entry->upper->type == NODE_DIR ||
 		 (entry->upper->type == NODE_WHITEOUT && entry->base->type == NODE_DIR))
 		recorder->folders++;
@@ -125,9 +163,10 @@ static int take_entry(void *data, const struct upper_entry *entry)
 {
 	struct recorder *recorder = data;
 	struct index_entry *known = index_find(recorder->judge.index, recorder->root, entry->path);
+	const char *run;
 
 	count(recorder, entry);
-	if (!known && !entry->path[0] && entry->upper->mode == entry->base->mode)
+	if (!known && !entry->path[0] && !changes_mode(recorder, entry))
 		return 0; /* a run that changed nothing leaves no index */
 	if (!known)
 		return record_new(recorder, entry);
@@ -135,10 +174,16 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	if (known->upper_ino == entry->upper->ino &&
 	    timespec_compare(known->upper_ctime, entry->upper->ctime) == 0)
 		return 0;
+	/* Whiteouts are links to one node. */
+	if (known->upper_ino == entry->upper->ino && entry->upper->type == NODE_WHITEOUT)
+		return 0;
 	known->upper_ino = entry->upper->ino;
 	known->upper_ctime = entry->upper->ctime;
+	run = run_of(recorder, entry->upper);
+	if (!*run)
+		return 0; /* whose it was before */
 	free(known->run);
-	known->run = strdup(recorder->run);
+	known->run = strdup(run);
 	return known->run ? 0 : err_oom(recorder->err);
 }
 

@@ -336,6 +336,24 @@ static int remove_file(const struct settler *s, const struct txn_item *item, int
 	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
+/* The layer itself: it only has a mode. */
+static int settle_layer(const struct settler *s, const struct txn_item *item)
+{
+	bool drops = s->txn->is_discard;
+	int r = drops ? fd_chmod(s->root->upper_fd, item->old.mode) : 0;
+
+	return r < 0 ? r
+		     : stage_give_mode(s->txn->stage, s->root_index,
+				       drops ? item->old.mode : item->staged.mode);
+}
+
+static int restage_layer(const struct settler *s, const struct txn_item *item)
+{
+	int r = s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->staged.mode) : 0;
+
+	return r < 0 ? r : stage_give_mode(s->txn->stage, s->root_index, item->old.mode);
+}
+
 static int remove_one(struct settler *s, size_t i)
 {
 	const struct txn_item *item = &s->txn->items[i];
@@ -344,10 +362,8 @@ static int remove_one(struct settler *s, size_t i)
 	char key[24];
 	int parent, r;
 
-	if (!*item->path) {
-		/* The layer itself: it only has a mode. */
-		return s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->old.mode) : 0;
-	}
+	if (!*item->path)
+		return settle_layer(s, item);
 	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, item->path, &name);
 	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP)
 		return 0;
@@ -505,7 +521,7 @@ static int restage_one(struct settler *s, size_t i)
 	int parent, r;
 
 	if (!*item->path)
-		return s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->staged.mode) : 0;
+		return restage_layer(s, item);
 	txn_key(i, key);
 	r = item->kind == CHANGE_DELETE ? base_has(s, item->path)
 					: find_kept(s, i, key, &kept, &shared);

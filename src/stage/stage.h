@@ -78,6 +78,12 @@ int stage_read_upper(const struct stage *stage, unsigned root, int *ret_fd);
 /* Make the layers of ROOT where they are missing; the upper one gets the owner and
  * mode of the folder BASE. -ENOTSUP: this filesystem can hold none. */
 int stage_make_layers(struct stage *stage, unsigned root, int base, struct err *err);
+/* The mode that the upper layer of ROOT was given after its base: where it has another one, a
+ * command changed it. -ENODATA: not known. */
+int stage_given_mode(const struct stage *stage, unsigned root);
+int stage_give_mode(const struct stage *stage, unsigned root, mode_t mode);
+/* Before a fresh mount: it gets the mode that its base has now, unless a command changed it. */
+int stage_follow_base(struct stage *stage, unsigned root, struct err *err);
 /* Before a fresh mount: a volatile overlay does not mount over the mark that an
  * earlier one left. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err);

@@ -75,12 +75,11 @@ int change_merge(const struct stage *stage, const struct index *index, const str
 	return r;
 }
 
-bool change_merges(const struct stage *stage, const struct index *index,
-		   const struct change *change)
+int change_read_merged(const struct stage *stage, const struct change *change, struct str *ret_text,
+		       mode_t *ret_mode, struct err *err)
 {
-	_cleanup_(str_release) struct str text = {0};
-	struct err ignored = {0};
-	mode_t mode;
+	_cleanup_(index_freep) struct index *index = NULL;
+	int r = index_load(stage, &index, err);
 
-	return change_merge(stage, index, change, &text, &mode, &ignored) == 0;
+	return r < 0 ? r : change_merge(stage, index, change, ret_text, ret_mode, err);
 }

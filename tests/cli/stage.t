@@ -307,6 +307,7 @@ def conflicts():
         r = box.pale("apply")
         ok(r.status == 1 and "conflict    a" in r.out and "merged      b" in r.out
            and "pale diff --conflict a" in r.out, "one is left, one merged, the rest applied", r)
+        ok("pale apply --take-staged a;" in r.out and "pale discard a\n" in r.out, "and how to decide", r)
         eq((box.read("a"), box.read("c")), (NUMBERS.replace("\n5\n", "\nFIVE, mine\n"), "2\n"),
            "nothing of the user's is lost")
         eq(box.read("b"), NUMBERS.replace("\n5\n", "\nfive\n").replace("60\n", "sixty, mine\n"),
@@ -323,6 +324,71 @@ def conflicts():
         box.write("c", "mine\n")
         eq(box.pale("discard", "c").status, 0, "discard")
         eq((box.read("c"), box.raw("diff")), ("mine\n", b""), "keeps the user's")
+        box.staged("echo 3 >made")
+        box.write("made", "mine\n")
+        out = box.raw("diff", "--conflict", "made")
+        ok(b"the command found none" in out and b"not kept" not in out and b"\n-mine\n+3\n" in out,
+           "of a file that the command made, there was none", out)
+
+
+def merging():
+    """What is shown of a file that merges is what apply writes."""
+    letters = "a\nb\nc\nd\ne\nf\ng\n"
+    both = letters.replace("a", "A").replace("g", "G")
+    with StageBox({"m": letters, "x": letters, "same": letters, "why": "1\n"}) as box:
+        box.staged("sed -i s/a/A/ m; chmod +x x; sed -i s/a/A/ same")
+        time.sleep(0.02)
+        box.write("m", letters.replace("g", "GG"))
+        box.write("x", letters.replace("g", "G"))
+        box.write("same", both)
+        patch = box.raw("diff", "m")
+        ok(b"\n-a\n+A\n" in patch and b"-GG" not in patch and b"+g" not in patch,
+           "the user's own edit is not taken back", patch)
+        r = box.pale("diff")
+        eq(r.err, "", "no word of a conflict")
+        change = box.pale("diff", "--json", "m").json()["changes"][0]
+        eq((change["merges"], change["added"], change["removed"], change["new"]["size"]),
+           (True, 1, 1, len(letters) + 1), "--json counts, and knows the size")
+        has(box.pale("diff", "--stat", "m").out, "1 insertion(+), 1 deletion(-)", "--stat as well")
+        eq(box.raw("diff", "same"), b"", "nothing is written where the user has it already")
+        t = Terminal(box, "diff", env={"PALE_PAGER": "cat"})
+        t.end()
+        ok(t.seen.count(b"MERGES: ") == 3 and b"same: has all of it already" in t.seen,
+           "a terminal is told of each", t.seen)
+        out = box.raw("diff", "--conflict", "m")
+        ok(b"\n-g\n+GG\n" in out and b"\n-a\n+A\n" in out.split(b"staged, by")[1],
+           "--conflict shows what each did", out)
+        r = box.pale("apply", "--hunk", "m:1")
+        ok(r.status == 2 and "merged as a whole" in r.err and "pale apply m" in r.err,
+           "hunks of it are refused, with a hint", r)
+        eq(box.read("m"), letters.replace("g", "GG"), "and nothing was done")
+        copy = os.path.join(box.top, "copy")
+        subprocess.run(["cp", "-r", box.ws, copy], check=True)
+        box.git("apply", "-", cwd=copy, data=box.raw("diff"))
+        eq(box.pale("apply").status, 0, "apply")
+        eq(tree(box.ws), tree(copy), "writes what git made of the patch")
+
+
+def patch_of_conflicts():
+    with StageBox({"a": "1\n", "b": "1\n", "c": "1\n"}) as box:
+        box.staged("echo 2 >a; echo 2 >b; echo 2 >c; echo 2 >.git/description")
+        time.sleep(0.02)
+        box.write("a", "mine\n")
+        box.write("c", "mine\n")
+        box.write(".git/description", "mine\n")
+        r = box.pale("diff")
+        ok("\n-mine\n+2\n" in r.out, "a conflict is the difference as it is", r)
+        lines = [line for line in r.err.splitlines() if "in conflict" in line]
+        ok(len(lines) == 1 and lines[0].endswith(": a, c"), "and one line names them", r.err)
+        ok("in conflict" not in box.pale("diff", "b").err, "but not for others")
+    with StageBox() as box:
+        box.write(".git/words", NUMBERS)
+        box.staged("sed -i s/^5$/five/ .git/words")
+        time.sleep(0.02)
+        box.write(".git/words", NUMBERS.replace("60\n", "sixty\n"))
+        change = box.pale("diff", "--json", ".git/words").json()["changes"][0]
+        eq((change["conflict"], change["merges"]), (True, False), "nothing in .git merges")
+        eq(box.pale("apply").status, 1, "nor is it merged")
 
 
 def discards():
@@ -362,6 +428,30 @@ def undo_refuses():
         r = box.pale("undo")
         ok(r.status == 1 and "  changed     a" in r.out, "a file that changed since is left", r)
         eq((box.read("a"), box.read("b")), ("mine\n", "1\n"), "the rest is taken back")
+
+
+def whose():
+    """A change has the name of the run that made it, or none."""
+    with StageBox({"gone": "1\n", "also": "1\n", "old": "1\n"}) as box:
+        def runs():
+            return {c["path"]: c["run"] and c["run"]["command"]
+                    for c in box.pale("diff", "--json").json()["changes"]}
+
+        box.pale("run", "--staged", "--", "sh", "-c", "echo 2 >evil; rm gone; echo 2 >old; mkdir d")
+        want = {"evil": "sh", "gone": "sh", "old": "sh", "d": "sh"}
+        eq(runs(), want, "the run's")
+        for verb in (["apply"], ["discard", "--all"]):
+            box.pale(*verb)
+            eq(box.pale("undo").status, 0, f"{verb[0]} is taken back")
+            ok(all(runs().get(name) in ("sh", None) for name in want), "its own again, or nobody's", runs())
+            box.pale("run", "--staged", "--", "true")
+            ok(all(runs().get(name) in ("sh", None) for name in want),
+               "a run that wrote nothing gets no name", runs())
+        eq((runs()["evil"], runs()["old"]), ("sh", "sh"), "files are known still")
+        box.pale("run", "--staged", "--", "touch", "good")
+        box.pale("run", "--staged", "--", "rm", "also")
+        box.pale("run", "--staged", "--", "tee", "old")
+        eq(runs(), dict(want, good="touch", also="rm", old="tee"), "and each has its own")
 
 
 def stages():
@@ -494,7 +584,9 @@ with Box() as the_box:
     works = the_box.pale("run", "--staged", "--", "true").status == 0
 if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
-                 on_terminals, pagers, protected, hunks, conflicts, discards, undo_refuses, stages,
+                 on_terminals, pagers, protected, hunks, conflicts, merging,
+                 patch_of_conflicts, discards, undo_refuses, whose,
+                 stages,
                  interrupted, progress, recovered, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)

@@ -269,6 +269,21 @@ def case_conflict(p):
         ok((t.read('a'), t.read('b')) == ('2\n', '2\n'), p, 'the staged one is applied')
 
 
+def case_merging(p):
+    """Of two changes that fit together only the staged one is asked for."""
+    letters = ''.join(f'{c}\n' for c in 'abcdefg')
+    with Tmux(p, SIZES[0], {'m': letters}, 'sed -i s/a/A/ m') as t:
+        time.sleep(0.02)
+        p.write(t.ws / 'm', letters.replace('g', 'G'))
+        t.review()
+        t.see('MERGES', 'marked')
+        ok('+A' in t.screen and '-G' not in t.screen and '+g' not in t.screen, p,
+           "the user's own change is not taken back", t.screen)
+        t.press('y', 'y  apply what is accepted', 'accepted by y')
+        t.press('y', 'status=0', 'done')
+        ok(t.read('m') == letters.replace('g', 'G').replace('a', 'A'), p, 'both are in it')
+
+
 def case_changed_meanwhile(p):
     """What changes behind the reviewer's back is not applied."""
     with Tmux(p, SIZES[0], {'a': '1\n', 'b': '1\n'}, 'echo 2 >a; echo 2 >b') as t:
@@ -347,4 +362,4 @@ def case_repository_SW29(p):
 
 
 main(case_decide, case_keep, case_place, case_large, case_every_end, case_no_terminal,
-     case_conflict, case_changed_meanwhile, case_names_SW11, case_repository_SW29, uids=(1000,))
+     case_conflict, case_merging, case_changed_meanwhile, case_names_SW11, case_repository_SW29, uids=(1000,))

@@ -489,6 +489,10 @@ def case_staged(p):
            p, 'diff while it stands', box.verb('diff', '--stage', 's', '--name-status'))
         r = box.verb('apply', '--stage', 's')
         ok(r.code == 1 and b'in use' in r.err and (box.ws / 'file').read_text() == 'old\n', p, 'apply waits for its end', r)
+        for verb in (['apply', '--stage', 's'], ['discard', '--all', '--stage', 's'], ['stages', 'rm', 's']):
+            r = box.verb(*verb)
+            ok(r.code == 1 and b'session s' in r.err and b'`pale session stop s`' in r.err, p,
+               f'{verb[0]} says which session it is, and how to end it', r)
         r = p.pale('--stage', 's', '--', 'cat', 'file', cwd=box.ws, env=box.env)
         ok(r.out == b'new\n', p, 'a run in the same stage sees it', r)
         p.pale('--stage', 's', '--', 'sh', '-c', 'echo too >two', cwd=box.ws, env=box.env)
@@ -496,6 +500,10 @@ def case_staged(p):
         box.verb('session', 'stop', 's')
         r = box.verb('apply', '--stage', 's')
         ok(r.code == 0 and (box.ws / 'file').read_text() == 'new\n' and (box.ws / 'two').exists(), p, 'then it applies', r)
+        box.start('s', '--staged')
+        r = box.verb('undo')
+        ok(r.code == 1 and b'`pale session stop s`' in r.err, p, 'undo says it as well', r)
+        box.verb('session', 'stop', 's')
         box.start('t', '--stage', 'other')
         ok(box.list()[-1]['stage'] == 'other' or any(s['stage'] == 'other' for s in box.list()), p, '--stage')
         box.start('u', '--direct')

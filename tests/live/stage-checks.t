@@ -244,8 +244,53 @@ def case_taken_back_and_edited(p):
     ok(r.code == 0 and b'merged' in r.out and 'TWO' in text and text.endswith('user\n'), p, 'and merges with what came later', r)
 
 
+def mode(p):
+    return f'{p.ws.stat().st_mode & 0o7777:o}'
+
+
+def case_the_mode_of_the_workspace(p):
+    fresh(p, f='f\n')
+    p.ws.chmod(0o755)
+    staged(p, 'true')
+    p.ws.chmod(0o775)
+    ok(names(p) == {}, p, "a run that changed nothing: the user's chmod is no staged change", names(p))
+    staged(p, 'echo 1 >a')
+    ok(list(names(p)) == ['a'], p, 'nor where a run left something', names(p))
+    r = p.verb('apply')
+    ok(r.code == 0 and mode(p) == '775', p, 'apply leaves it alone', r)
+    for bits in (0o755, 0o775, 0o750):
+        p.ws.chmod(bits)
+        r = p.verb('apply')
+        ok(r.code == 0 and b'conflict' not in r.out and names(p) == {}, p, f'{bits:o}: no conflict', r)
+        r = staged(p, 'stat -c %a .')
+        ok(f'{bits:o}\n'.encode() in r.out, p, 'later runs see the new one', r)
+    staged(p, 'chmod 700 .')
+    (p.ws / 'beside').write_text('made on the host\n')
+    change = names(p).get('.', {})
+    ok(change.get('change') == 'mode' and not change['conflict'], p, "the command's own chmod is one", change)
+    r = staged(p, 'stat -c %a .')
+    ok(b'700\n' in r.out, p, 'which later runs see', r)
+    r = p.verb('apply')
+    ok(r.code == 0 and mode(p) == '700' and names(p) == {}, p, 'it is applied', r)
+    r = p.verb('undo')
+    ok(r.code == 0 and mode(p) == '750' and list(names(p)) == ['.'], p, 'and taken back', r)
+    p.verb('apply')
+    p.ws.chmod(0o755)
+    ok(names(p) == {}, p, 'after that the user has it again', names(p))
+    staged(p, 'chmod 700 .')
+    r = p.verb('discard', '.')
+    ok(r.code == 0 and names(p) == {}, p, 'it is discarded', r)
+    r = p.verb('undo')
+    ok(r.code == 0 and list(names(p)) == ['.'], p, 'that is taken back', r)
+    p.ws.chmod(0o711)
+    ok(names(p)['.']['conflict'], p, 'both sides: a conflict', names(p))
+    r = p.verb('apply', '--take-staged', '.')
+    ok(r.code == 0 and mode(p) == '700' and names(p) == {}, p, 'which --take-staged ends', r)
+    p.ws.chmod(0o755)
+
+
 main(case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
      case_a_folder_of_somebody_else, case_holes_SW09, case_two_at_once_SW21,
      case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
      case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11,
-     case_taken_back_and_edited)
+     case_taken_back_and_edited, case_the_mode_of_the_workspace)
