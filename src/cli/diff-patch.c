@@ -215,8 +215,11 @@ static int say_conflicts(const struct diff_job *job)
 
 		if (flags != CHANGE_IS_CONFLICT || !is_for_git(job, entry))
 			continue;
-		if (n++ < CONFLICTS_NAMED)
-			r = str_appendf(&names, "%s%s", n > 1 ? ", " : "", entry->name);
+		if (n++ >= CONFLICTS_NAMED)
+			continue;
+		r = str_append(&names, n > 1 ? ", " : "");
+		if (r == 0)
+			r = str_append_escaped(&names, entry->name, strlen(entry->name));
 	}
 	if (r == 0 && n > CONFLICTS_NAMED)
 		r = str_appendf(&names, " and %zu more", n - CONFLICTS_NAMED);
