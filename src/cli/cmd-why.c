@@ -81,7 +81,7 @@ static bool was_executed(const struct run_record *record)
 	       (record->outcome != OUTCOME_REFUSED && record->outcome != OUTCOME_ERROR);
 }
 
-/* Nothing seen, and nothing refused, are different things. */
+/* Nothing seen, nothing watched and nothing refused are different things. */
 static int put_silence(const struct why *why, struct str *out)
 {
 	const struct run_record *record = &why->record;
@@ -93,9 +93,12 @@ static int put_silence(const struct why *why, struct str *out)
 		return str_append(out, "Nobody watched this run: what was refused is not known.\n");
 	if (explanation->len > 0)
 		return 0;
-	return str_append(out, record->outcome == OUTCOME_OK
-				       ? "Nothing was refused.\n"
-				       : "Nothing was refused: the reason is the command's own.\n");
+	if (record->outcome == OUTCOME_OK)
+		return str_append(out, "Nothing was refused.\n");
+	return str_append(out, "Nothing that is watched was refused: no write, connection or call.\n"
+			       "Reads are not watched: what is not shown inside looks absent. "
+			       "`pale run --explain`\nprints what is shown, `pale sandbox profile` "
+			       "watches reads. Or the reason is the\ncommand's own.\n");
 }
 
 static int put_all(const struct why *why, struct str *out)
