@@ -19,6 +19,7 @@ struct asking;
 struct json;
 struct loop;
 struct profile;
+struct rules;
 struct site;
 struct stage;
 struct standing;
@@ -38,6 +39,8 @@ struct run {
 	struct plan *plan;
 	char id[RUN_ID_SIZE];
 	const char *session; /* that it is a command of, or NULL */
+	const struct spec *granted; /* to that session; or NULL */
+	const struct rules *rules;  /* of its network, as they are now; or NULL */
 	const char *shell;   /* of a line for its shell: "kept", "unchanged"; or NULL */
 	struct site *site;   /* kept there, or NULL; see run_request */
 	char *command;       /* the registered name, or NULL */

@@ -41,12 +41,15 @@ static int put_head(const struct why *why, struct str *out)
 static int put_fix(const struct why *why, const struct cause *cause, size_t number, struct str *out)
 {
 	const struct remedy *remedy = &cause->remedy;
+	const char *guess = violation_guess(cause->dimension, cause->op);
 	int r = 0;
 
 	if (cause->fix && str_starts(cause->fix, "pale "))
-		r = put(out, "     to allow it: ", cause->fix, "\n");
+		r = put(out, "     to allow it: ", cause->fix, "");
 	else if (cause->fix)
-		r = put(out, "     to allow it: pale run ", cause->fix, " …\n");
+		r = put(out, "     to allow it: pale run ", cause->fix, " …");
+	if (r == 0 && cause->fix)
+		r = str_appendf(out, "%s\n", guess);
 	if (r == 0 && !cause->fix && remedy->allowed)
 		return str_append(out, "     today's policy allows it\n");
 	if (r == 0 && !remedy->possible)

@@ -263,11 +263,16 @@ def case_limits(p):
         ok(r.code == 0 and 2000 < len(r.out) < 2400, p, 'less', r)
         r = box.exec('-s', 's', '--cpu', '200ms', '--', 'sh', '-c', 'while :; do :; done')
         ok(r.code != 0 and r.code != 124 and b'cpu' in r.err, p, 'CPU time', r)
+        ok(b'hint: pale exec --cpu MORE' in r.err, p, 'a limit of its own, and what sets another', r)
         r = box.sh('echo fine', '-s', 's')
         ok(r.rest == b'fine\n', p, 'the session goes on', r)
         for option, value in (('--timeout', '1x'), ('--memory', 'y'), ('--pids', '0'), ('--pids', '-1'), ('--cpu', '')):
             r = box.exec('-s', 's', option, value, '--', 'true')
             ok(r.code == 125 and option.encode() in r.err, p, f'{option} {value!r} is refused', r)
+        if box.start('t', '--cpu', '200ms').code != 0:
+            return # only a cgroup holds it for all of a session
+        r = box.exec('-s', 't', '--', 'sh', '-c', 'while :; do :; done')
+        ok(b"limit of session 't'" in r.err and b'pale run' not in r.err, p, "the session's own limit is said to be that", r)
 
 
 def case_signals(p):
