@@ -108,8 +108,7 @@ static void hint_limit(const struct run *run, enum dim dim, struct err *err)
 
 	if (!run->session)
 		err_hint(err, 0, "pale run --%s MORE allows more", option);
-	else if (*spec_limit_const(&run->resolved.spec, dim) <
-		 *spec_limit_const(run->granted, dim))
+	else if (*spec_limit_const(&run->resolved.spec, dim) < *spec_limit_const(run->granted, dim))
 		err_hint(err, 0, "pale exec --%s MORE allows more", option);
 	else
 		err_hint(err, 0,

@@ -26,7 +26,7 @@
 	"pale_keep() { pale_status=$?; trap - EXIT; export OLDPWD; "                               \
 	"{ if true >&9; then pale_tell >&9; "                                                      \
 	"elif [ $pale_status = 130 ]; then pale_tell >&10; fi; } 2>/dev/null; "                    \
-	"exit \"$pale_status\"; }\n"                                                              \
+	"exit \"$pale_status\"; }\n"                                                               \
 	"exec 9>&3 3>&-\n"                                                                         \
 	"trap pale_keep EXIT\n"                                                                    \
 	"pale_status=${OLDPWD-}\n"                                                                 \

@@ -117,9 +117,8 @@ static const char *without_rules(const char *network)
 {
 	if (str_eq(network, "none"))
 		return "nothing can be reached";
-	return str_eq(network, "unrestricted")
-		       ? "everything can be reached: the host's own network"
-		       : "no rules are held here";
+	return str_eq(network, "unrestricted") ? "everything can be reached: the host's own network"
+					       : "no rules are held here";
 }
 
 static int put_usage(struct json_slice facts, struct str *out)

@@ -98,10 +98,11 @@ static int put_silence(const struct why *why, struct str *out)
 		return 0;
 	if (record->outcome == OUTCOME_OK)
 		return str_append(out, "Nothing was refused.\n");
-	return str_append(out, "Nothing that is watched was refused: no write, connection or call.\n"
-			       "Reads are not watched: what is not shown inside looks absent. "
-			       "`pale run --explain`\nprints what is shown, `pale sandbox profile` "
-			       "watches reads. Or the reason is the\ncommand's own.\n");
+	return str_append(out,
+			  "Nothing that is watched was refused: no write, connection or call.\n"
+			  "Reads are not watched: what is not shown inside looks absent. "
+			  "`pale run --explain`\nprints what is shown, `pale sandbox profile` "
+			  "watches reads. Or the reason is the\ncommand's own.\n");
 }
 
 static int put_all(const struct why *why, struct str *out)
