@@ -269,6 +269,12 @@ def case_limits(p):
         for option, value in (('--timeout', '1x'), ('--memory', 'y'), ('--pids', '0'), ('--pids', '-1'), ('--cpu', '')):
             r = box.exec('-s', 's', option, value, '--', 'true')
             ok(r.code == 125 and option.encode() in r.err, p, f'{option} {value!r} is refused', r)
+        r = box.exec('-s', 's', '-j', '--timeout', '4s', '--cpu', '3s', '--memory', '512m', '--pids', '50', '--max-output', '4k', '--', 'true')
+        j = r.json()
+        states = {d: j.get('enforced', {}).get(d, {}).get('state') for d in ('timeout', 'cpu', 'memory', 'pids', 'max_output')}
+        ok(states == dict(timeout='enforced', cpu='degraded', memory='degraded', pids='degraded', max_output='enforced'), p,
+           'each is reported with what holds it', j.get('enforced'))
+        ok([j.get('spec', {}).get(d) for d in states] == ['4s', '3s', '512m', 50, '4k'], p, 'and with its value', j.get('spec'))
         if box.start('t', '--cpu', '200ms').code != 0:
             return # only a cgroup holds it for all of a session
         r = box.exec('-s', 't', '--', 'sh', '-c', 'while :; do :; done')
