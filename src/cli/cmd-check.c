@@ -325,6 +325,7 @@ int cmd_check(int argc, char **argv)
 		r = run(&check, args.values[OPT_JSON] != NULL, &junit, &err);
 	}
 	if (r < 0)
-		args.values[OPT_JSON] || asks_json(argc, argv) ? emit_error(NULL, &err) : report(&err);
+		args.values[OPT_JSON] || asks_json(argc, argv) ? emit_error(NULL, &err)
+							       : report(&err);
 	return r < 0 ? EXIT_NOT_RUN : r;
 }
