@@ -122,8 +122,9 @@ static int put_all(const struct why *why, struct str *out)
 	for (size_t i = 0; i < explanation->len && r == 0; i++)
 		r = put_cause(why, i, out);
 	if (r == 0 && explanation->dropped > 0)
-		r = str_appendf(out, "\n%llu further attempts found no room here.\n",
-				(unsigned long long)explanation->dropped);
+		r = str_appendf(out, "\n%llu further attempt%s found no room here.\n",
+				(unsigned long long)explanation->dropped,
+				explanation->dropped == 1 ? "" : "s");
 	if (r == 0 && why->annotations.len > 0)
 		r = str_appendf(out, "\n%s", str_text(&why->annotations));
 	return r;
