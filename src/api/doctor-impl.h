@@ -12,6 +12,8 @@ check_fn check_kernel, check_calls, check_userns, check_userns_max, check_userns
 check_fn check_limits, check_memory, check_pids;
 check_fn check_config, check_trust, check_state, check_sandbox;
 
+/* Of a sandbox of pale's. */
+bool doctor_is_inside(const struct patient *patient);
 void finding_set(struct finding *finding, enum health health, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void finding_fix(struct finding *finding, const char *fmt, ...)

@@ -16,7 +16,8 @@
 /* Do commands here run on namespaces of our own making? */
 static bool needs_native(const struct patient *p)
 {
-	return !p->posture || p->posture->refused || p->posture->engine == ENGINE_NATIVE;
+	return !p->posture || p->posture->refused ||
+	       (p->posture->engine == ENGINE_NATIVE && !p->posture->is_inside);
 }
 
 void check_kernel(const struct patient *p, struct finding *f)
@@ -31,7 +32,7 @@ void check_kernel(const struct patient *p, struct finding *f)
 
 void check_calls(const struct patient *p, struct finding *f)
 {
-	f->needed = true;
+	f->needed = !doctor_is_inside(p) || needs_native(p);
 	if (p->has_clone3 && p->has_openat2 && p->has_pidfd) {
 		finding_set(f, HEALTH_OK, "clone3, openat2 and pidfd_open are there");
 		return;

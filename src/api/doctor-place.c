@@ -97,11 +97,14 @@ void check_sandbox(const struct patient *p, struct finding *f)
 	}
 	f->needed = true;
 	if (!p->posture->refused) {
-		finding_set(f, HEALTH_OK, "%s: every dimension can be enforced as asked",
-			    p->posture->resolved.sandbox);
+		finding_set(f, HEALTH_OK, "%s: every dimension can be enforced as asked%s",
+			    p->posture->resolved.sandbox,
+			    doctor_is_inside(p) ? ", within the sandbox around this" : "");
 		return;
 	}
 	finding_set(f, HEALTH_MISSING, "%.390s", p->posture->refusal.message);
-	if (p->posture->refusal.code != ERR_TRUST)
+	if (str_starts(p->posture->refusal.hint, "`pale doctor`"))
+		finding_fix(f, "what is missing above");
+	else if (p->posture->refusal.code != ERR_TRUST)
 		finding_fix(f, "%s", p->posture->refusal.hint);
 }

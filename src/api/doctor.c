@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "api/doctor-impl.h"
+#include "api/posture.h"
 #include "base/cleanup.h"
+#include "base/str.h"
 
 static const struct check {
 	const char *group, *name;
@@ -68,6 +70,19 @@ void finding_fix(struct finding *finding, const char *fmt, ...)
 	va_end(ap);
 }
 
+bool doctor_is_inside(const struct patient *patient)
+{
+	return patient->posture && patient->posture->is_inside;
+}
+
+/* What the sandbox around us withholds is not to be mended from here. */
+static void leave_to_outer(const struct patient *patient, struct finding *finding)
+{
+	if (finding->health != HEALTH_OK && !finding->needed && doctor_is_inside(patient) &&
+	    (str_eq(finding->group, "Kernel") || str_eq(finding->group, "Limits")))
+		finding_fix(finding, "none from here: a sandbox of pale is around this");
+}
+
 size_t doctor_examine(const struct patient *patient, struct finding findings[FINDINGS_MAX])
 {
 	for (size_t i = 0; i < array_len(checks); i++) {
@@ -77,6 +92,7 @@ size_t doctor_examine(const struct patient *patient, struct finding findings[FIN
 		checks[i].look(patient, at);
 		if (at->health != HEALTH_OK && !at->costs)
 			at->costs = checks[i].costs;
+		leave_to_outer(patient, at);
 	}
 	return array_len(checks);
 }

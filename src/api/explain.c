@@ -20,11 +20,14 @@ static const struct {
 } refusals[] = {
 	{"usage", "the command line was wrong", "pale help run"},
 	{"config", "a pale.toml was wrong", "pale config check"},
-	{"policy", "a ceiling forbids what was asked for", "pale config show --origin"},
+	{"policy", "what was asked for is refused: an option, a path of it, or by a ceiling",
+	 "pale run --explain, with the same options"},
 	{"trust", "the workspace asks for more than it is trusted with", "pale trust --show"},
-	{"unsupported", "this machine or version cannot enforce what was asked for", "pale doctor"},
+	{"unsupported", "what was asked for cannot be done here, or not together",
+	 "pale run --explain, with the same options; pale doctor"},
 	{"no_namespaces", "this machine refuses namespaces", "pale doctor"},
 	{"not_found", "the program was not found inside", "pale run --explain"},
+	{"no_idmap", "a file system cannot show its files under other ids", "pale doctor"},
 	{"not_executable", "the program is there and cannot be executed", NULL},
 	{"system", "the system refused something that the sandbox needs", "pale doctor"},
 };

@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/size.h"
 #include "plan/environ.h"
+#include "plan/op.h"
 #include "warden/pty.h"
 
 #define OUTPUT_KEPT (4u << 20) /* of a command in the background, unless max_output says less */
@@ -106,6 +107,35 @@ static int lower(uint64_t asked, enum dim dim, const struct keeper *k, uint64_t 
 	return err_hint(err, -EPERM, "ask for less, or start a session that allows more");
 }
 
+/* What the session's plan says of a limit holds for the session. */
+static void judge_limit(struct job *job, uint64_t asked, enum dim dim, enum enforcement state,
+			const char *by)
+{
+	struct plan *plan = &job->plan;
+
+	if (asked >= *spec_limit_const(job->run.granted, dim))
+		return;
+	*spec_limit(&job->run.resolved.spec, dim) = asked;
+	for (size_t i = 0; i < plan->verdicts_len; i++)
+		if (str_eq(plan->verdicts[i].dimension, dim_name(dim))) {
+			plan->verdicts[i].state = state;
+			plan->verdicts[i].by = by;
+			return;
+		}
+	plan_verdict(plan, dim_name(dim), state, by);
+}
+
+static void judge_limits(struct job *job, uint64_t timeout_ms, const struct session_exec *asked)
+{
+	judge_limit(job, timeout_ms, DIM_TIMEOUT, ENFORCED, "timer inside of the session");
+	judge_limit(job, asked->cpu_ms, DIM_CPU, DEGRADED,
+		    "the CPU time of its processes is added up now and then");
+	judge_limit(job, asked->memory, DIM_MEMORY, DEGRADED,
+		    "the memory of its processes is added up now and then");
+	judge_limit(job, asked->pids, DIM_PIDS, DEGRADED, "its processes are counted now and then");
+	judge_limit(job, asked->max_output, DIM_MAX_OUTPUT, ENFORCED, "pump of the session");
+}
+
 static int set_limits(struct job *job, const struct wish *w, struct errand *errand, struct err *err)
 {
 	const struct keeper *k = job->keeper;
@@ -131,12 +161,7 @@ static int set_limits(struct job *job, const struct wish *w, struct errand *erra
 	if (w->flags & SESSION_TOOL && errand->timeout_ms == UINT64_MAX)
 		errand->timeout_ms = TOOL_TIMEOUT_MS;
 	job->plan.timeout_ms = errand->timeout_ms;
-	job->run.resolved.spec.timeout = errand->timeout_ms;
-	job->run.resolved.spec.cpu = errand->cpu_ms;
-	if (w->fixed.memory != UINT64_MAX)
-		job->run.resolved.spec.memory = errand->memory;
-	if (w->fixed.pids != UINT64_MAX)
-		job->run.resolved.spec.pids = errand->pids;
+	judge_limits(job, errand->timeout_ms, &w->fixed);
 	return 0;
 }
 

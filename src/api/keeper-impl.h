@@ -147,6 +147,7 @@ void keeper_unask(struct keeper *k, const struct client *client); /* NULL: whoev
 
 /* keeper-network.c: what the session may reach, and less or more of it. */
 void keeper_network(struct client *client, struct session_message *message);
+const struct rules *keeper_rules(const struct keeper *k); /* as they are now; NULL: none */
 
 /* keeper-shell.c: lines that are run by one shell after the other, as if it were the same. */
 /* LINE becomes JOB's command; HERE: where it is started, not where the last one ended. */

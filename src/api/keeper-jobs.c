@@ -46,6 +46,7 @@ struct job *job_new(struct keeper *k, struct err *err)
 	job->plan.cwd = NULL;
 	job->run.plan = &job->plan;
 	job->run.session = k->place.name;
+	job->run.granted = &k->run->resolved.spec;
 	job->run.result = (struct result){0};
 	job->run.history = no_history;
 	job->run.history.state = k->run->history.state;
@@ -312,6 +313,7 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 		file_reply_collect(&job->run, job->argv.items, job->reply);
 	if (!failed)
 		job_shell_end(job);
+	job->run.rules = keeper_rules(k);
 	run_explain_refused(&job->run);
 	job->status = failed ? run_error_status(failed) : result_status(&job->run.result);
 	run_history_end(&job->run, failed);

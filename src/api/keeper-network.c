@@ -199,6 +199,13 @@ static int put(const struct network_change *c, struct str *text)
 	return json_finish(&json) < 0 ? -ENOMEM : str_append_char(text, '\0');
 }
 
+const struct rules *keeper_rules(const struct keeper *k)
+{
+	struct standing_network now;
+
+	return k->standing && standing_network(k->standing, &now) ? now.rules : NULL;
+}
+
 void keeper_network(struct client *client, struct session_message *message)
 {
 	_cleanup_(change_release) struct network_change c = {.k = client->keeper};

@@ -72,8 +72,10 @@ static void on_refused(void *data, uint32_t id, struct violations *found, struct
 {
 	struct job *job = job_by_id(data, id);
 
-	if (job)
-		run_history_refused(&job->run, found, new);
+	if (!job)
+		return;
+	job->run.rules = keeper_rules(job->keeper);
+	run_history_refused(&job->run, found, new);
 }
 
 static void on_ended(void *data, uint32_t id, struct result *result, const struct err *failed)

@@ -230,12 +230,12 @@ static int make_own(struct lane_book *book, struct err *err)
 	return write_own(book, err);
 }
 
-static int queue_full(size_t len, unsigned places, const struct lane_limits *limits,
-		      struct err *err)
+static int queue_full(size_t len, unsigned places, struct err *err)
 {
 	err_set(err, ERR_USAGE, -EBUSY,
-		"the queue is full: %zu commands, %u of %u places are free, and nothing was run",
-		len, places, limits->queue_capacity);
+		"the queue is full: there is room for %u more to wait, too little for %zu "
+		"command%s; nothing was run",
+		places, len, len == 1 ? "" : "s");
 	return err_hint(err, -EBUSY,
 			"name fewer commands, wait for the checks that go on, or raise [lanes] "
 			"queue_capacity");
@@ -254,7 +254,7 @@ int lane_book_enter(struct lane_book *book, size_t len, unsigned jobs,
 		r = read_others(book, &users, err);
 	if (r == 0 && !lanes_admit(users.items, users.len, len, jobs, limits->max_parallel,
 				   limits->queue_capacity, &start, &places))
-		r = queue_full(len, places, limits, err);
+		r = queue_full(len, places, err);
 	if (r == 0) {
 		book->self = (struct lane_user){
 			.running = start, .queued = (unsigned)(len - start), .jobs = jobs};

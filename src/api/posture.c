@@ -11,6 +11,8 @@
 #include "api/posture-ask.h"
 #include "base/cleanup.h"
 #include "plan/host.h"
+#include "policy/lattice.h"
+#include "policy/outer.h"
 
 #define BWRAP "/usr/bin/bwrap"
 
@@ -74,6 +76,20 @@ static int resolve_nothing(const struct context *context, struct resolved *resol
 	resolved->backend = "local";
 	resolved->engine = "auto";
 	return resolved->spec.workspace ? 0 : err_oom(err);
+}
+
+/* Inside of a sandbox nobody gets more than that allows. */
+static int apply_outer(const struct spec *outer, struct posture *posture, struct err *err)
+{
+	struct spec meet;
+	int r = outer ? spec_meet(&posture->resolved.spec, outer, &meet, err) : 0;
+
+	if (r < 0 || !outer)
+		return r;
+	posture->is_inside = true;
+	spec_release(&posture->resolved.spec);
+	posture->resolved.spec = meet;
+	return 0;
 }
 
 static int resolve(const struct context *context, const struct ask *ask, struct posture *posture,
@@ -195,6 +211,8 @@ static int compute(const struct context *context, const struct ask *ask, const s
 
 	if (r == 0)
 		r = resolve(context, ask, posture, err);
+	if (r == 0)
+		r = apply_outer(host->outer, posture, err);
 	if (r < 0)
 		return r;
 	r = asker_init(&asker);
@@ -228,6 +246,7 @@ int posture_probe(const struct context *context, const struct ask *ask, struct p
 		  struct err *err)
 {
 	_cleanup_(host_release) struct host host = {0};
+	_cleanup_(spec_release) struct spec outer = {0};
 	struct facts facts;
 	int r;
 
@@ -235,7 +254,16 @@ int posture_probe(const struct context *context, const struct ask *ask, struct p
 	r = host_probe(&host, err);
 	if (r == 0)
 		r = posture_adapt_host(&facts, &host, err);
-	return r < 0 ? r : posture_compute(context, ask, &facts, &host, ret, err);
+	if (r < 0)
+		return r;
+	r = outer_read(&context->user, &outer, &host.outer_staged, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0) {
+		host.outer = &outer;
+		host.outer_path = outer_path();
+	}
+	return posture_compute(context, ask, &facts, &host, ret, err);
 }
 
 void posture_release(struct posture *posture)

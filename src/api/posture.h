@@ -43,6 +43,7 @@ struct posture {
 	enum trust_state trust;
 	struct resolved resolved;
 	enum engine engine;
+	bool is_inside;    /* of a sandbox of pale's, which no run exceeds */
 	const char *world; /* of what is enforced; NULL: nothing would run */
 	unsigned ceiling;
 	bool refused; /* nothing would run, and why */

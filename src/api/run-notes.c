@@ -40,7 +40,8 @@ static void note_refused(const struct violations *violations, run_note_fn *say, 
 		v->target ? v->target : "", v->rule ? ", by " : "", v->rule ? v->rule : "", times,
 		others);
 	if (v->fix)
-		err_hint(&err, 0, "to allow it: %s", v->fix);
+		err_hint(&err, 0, "to allow it: %s%s", v->fix,
+			 violation_guess(v->dimension, v->op));
 	say(data, &err);
 }
 
@@ -100,6 +101,22 @@ static void note_events(const struct events *events, run_note_fn *say, void *dat
 	say(data, &err);
 }
 
+/* Who set the limit can set another. */
+static void hint_limit(const struct run *run, enum dim dim, struct err *err)
+{
+	const char *option = spec_keys[dim].option;
+
+	if (!run->session)
+		err_hint(err, 0, "pale run --%s MORE allows more", option);
+	else if (*spec_limit_const(&run->resolved.spec, dim) < *spec_limit_const(run->granted, dim))
+		err_hint(err, 0, "pale exec --%s MORE allows more", option);
+	else
+		err_hint(err, 0,
+			 "it is the limit of session '%s': one that was started with --%s MORE "
+			 "allows more",
+			 run->session, option);
+}
+
 /* What ended the run, when it was pale or a limit: never a bare 137. */
 static void note_end(const struct run *run, run_note_fn *say, void *data)
 {
@@ -118,7 +135,7 @@ static void note_end(const struct run *run, run_note_fn *say, void *data)
 		(void)spec_print_dim(&run->resolved.spec, dim, &value);
 		err_set(&err, ERR_SYSTEM, 0, "%s = %s was reached", result->limit,
 			str_text(&value));
-		err_hint(&err, 0, "pale run --%s MORE allows more", result->limit);
+		hint_limit(run, dim, &err);
 		say(data, &err);
 	}
 }

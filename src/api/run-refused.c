@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "net/rules.h"
 #include "policy/remedy.h"
 
 static bool covers(const struct strv *rules, const char *path)
@@ -79,27 +80,56 @@ static char *find_rule(const struct spec *spec, const struct violation *v)
 		       : strdup("seccomp");
 }
 
-static char *find_fix(const struct run *run, const struct violation *v)
+/* A rule that the session can be given while it runs; NULL: the option is no such rule. */
+static char *widening(const struct run *run, const char *option)
+{
+	if (run->rules && str_starts(option, "--host "))
+		return str_printf("pale session network %s --allow %s", run->session, option + 7);
+	if (run->rules && str_starts(option, "--port "))
+		return str_printf("pale session network %s --allow localhost:%s", run->session,
+				  option + 7);
+	return NULL;
+}
+
+static char *find_fix(const struct run *run, const struct spec *spec, const struct violation *v)
 {
 	struct remedy remedy = {0};
 	char *fix = NULL;
 
-	if (remedy_find(&run->resolved.spec, &run->context.user, v->dimension, v->op, v->target,
-			&remedy, NULL) < 0)
+	if (remedy_find(spec, &run->context.user, v->dimension, v->op, v->target, &remedy, NULL) <
+	    0)
 		return NULL;
 	if (remedy.possible)
+		fix = widening(run, remedy.option);
+	if (remedy.possible && !fix)
 		fix = str_printf("pale run %s %s", remedy.option,
 				 run->command ? run->command : "…");
 	remedy_release(&remedy);
 	return fix;
 }
 
+/* With what a session may reach now; all of it is borrowed. */
+static struct spec spec_now(const struct run *run)
+{
+	const struct rules *rules = run->rules;
+	struct spec spec = run->resolved.spec;
+
+	if (!rules)
+		return spec;
+	spec.hosts = rules->hosts;
+	spec.ports = rules->loopback ? rules->ports : (struct strv){0};
+	spec.ports_set = !rules->loopback || rules->ports_set;
+	return spec;
+}
+
 void run_explain(const struct run *run, struct violation *v)
 {
+	const struct spec spec = spec_now(run);
+
 	if (!v->rule)
-		v->rule = find_rule(&run->resolved.spec, v);
+		v->rule = find_rule(&spec, v);
 	if (!v->fix)
-		v->fix = find_fix(run, v);
+		v->fix = find_fix(run, &spec, v);
 }
 
 void run_explain_refused(struct run *run)

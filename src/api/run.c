@@ -136,10 +136,21 @@ static int find_argv(struct run *run, const struct run_request *request, struct 
 		return no_such_command(run, request->name, err);
 	if (r < 0)
 		return r;
-	run->command = strdup(request->name);
-	r = run->command ? command_argv(&command, request->args, ret, err) : err_oom(err);
+	r = command_argv(&command, request->args, ret, err);
 	command_release(&command);
 	return r;
+}
+
+/* Before anything can refuse it: the history finds it by its name. */
+static int name_command(struct run *run, const char *name, struct err *err)
+{
+	const char *const table[] = {"commands", name, NULL};
+	struct setting s;
+
+	if (!name || !config_get(&run->context.config, table, &s))
+		return 0;
+	run->command = strdup(name);
+	return run->command ? 0 : err_oom(err);
 }
 
 /* Made only when something goes there. */
@@ -260,6 +271,8 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 	r = run_make_id(run->id, err);
 	if (r == 0)
 		r = context_load(request->workspace, &run->context, err);
+	if (r == 0)
+		r = name_command(run, request->name, err);
 	if (r == 0)
 		r = trust_check(&context->config, &context->workspace, &context->user, err);
 	if (r == 0)

@@ -19,6 +19,7 @@ struct asking;
 struct json;
 struct loop;
 struct profile;
+struct rules;
 struct site;
 struct stage;
 struct standing;
@@ -37,10 +38,12 @@ struct run {
 	bool no_idmap; /* found out by trying */
 	struct plan *plan;
 	char id[RUN_ID_SIZE];
-	const char *session; /* that it is a command of, or NULL */
-	const char *shell;   /* of a line for its shell: "kept", "unchanged"; or NULL */
-	struct site *site;   /* kept there, or NULL; see run_request */
-	char *command;       /* the registered name, or NULL */
+	const char *session;        /* that it is a command of, or NULL */
+	const struct spec *granted; /* to that session; or NULL */
+	const struct rules *rules;  /* of its network, as they are now; or NULL */
+	const char *shell;          /* of a line for its shell: "kept", "unchanged"; or NULL */
+	struct site *site;          /* kept there, or NULL; see run_request */
+	char *command;              /* the registered name, or NULL */
 	int (*tool)(char *const *argv);
 	struct result result;
 	struct recover_report recovered;

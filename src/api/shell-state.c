@@ -17,11 +17,16 @@
 #define END  "=" /* no variable's name is empty */
 
 /* Descriptor 3 becomes 9, which the line does not have: closed for `eval`, it is there again
- * when the shell ends. What the line does to the shell's options and traps ends with it. */
+ * when the shell ends. Where Ctrl-C ends it, bash calls the trap from within `eval`: there it is
+ * still what bash keeps it as, 10. What the line does to the shell's options and traps ends
+ * with it. */
 #define PROLOGUE                                                                                   \
+	"pale_tell() { printf '" HEAD "\\0%s\\0' \"$PWD\"; /usr/bin/env -0; "                      \
+	"printf '" END "\\0'; }\n"                                                                 \
 	"pale_keep() { pale_status=$?; trap - EXIT; export OLDPWD; "                               \
-	"{ printf '" HEAD "\\0%s\\0' \"$PWD\"; /usr/bin/env -0; printf '" END "\\0'; } "           \
-	">&9 2>/dev/null; exit \"$pale_status\"; }\n"                                              \
+	"{ if true >&9; then pale_tell >&9; "                                                      \
+	"elif [ $pale_status = 130 ]; then pale_tell >&10; fi; } 2>/dev/null; "                    \
+	"exit \"$pale_status\"; }\n"                                                               \
 	"exec 9>&3 3>&-\n"                                                                         \
 	"trap pale_keep EXIT\n"                                                                    \
 	"pale_status=${OLDPWD-}\n"                                                                 \

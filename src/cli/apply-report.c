@@ -138,7 +138,10 @@ static int put_text(struct str *out, const struct staged *staged, const struct a
 	if (r == 0)
 		r = put_items(out, staged, report, false, is_undo);
 	if (r == 0 && n_left > 0)
-		r = str_appendf(out, "%zu left %s:\n", n_left, is_undo ? "as they are" : "staged");
+		r = str_appendf(out, "%zu left %s:\n", n_left,
+				!is_undo      ? "staged"
+				: n_left == 1 ? "as it is"
+					      : "as they are");
 	if (r == 0)
 		r = put_items(out, staged, report, true, is_undo);
 	if (r == 0 && report->n_done == 0 && n_left == 0)

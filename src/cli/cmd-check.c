@@ -28,6 +28,7 @@ struct going {
 	int signals; /* signalfd */
 	int caught;  /* the signal that ends it, or 0 */
 	bool *told;  /* of each task: its end was printed */
+	int shown;   /* 0, or -errno: why nothing can be printed any more */
 	uint64_t began_ms;
 	uint64_t began_ns;
 };
@@ -205,30 +206,36 @@ static int read_jobs(const char *text, unsigned *ret, struct err *err)
 	return 0;
 }
 
-/* Until everything has ended. A reader that is gone is told at the end. */
+/* Until everything has ended. */
 static int go(struct going *going, struct err *err)
 {
-	int r = 1, shown = 0;
+	int r = 1;
 
 	while (r > 0) {
 		r = check_step(going->check, going->signals, going->screen.on ? DRAW_MS : -1, err);
 		if (r < 0)
 			break;
 		obey_signals(going);
-		if (shown == 0)
-			shown = show(going, r > 0);
+		if (going->shown == 0)
+			going->shown = show(going, r > 0);
 	}
 	if (r < 0)
 		check_screen_wipe(&going->screen);
-	return r < 0 ? r : shown < 0 ? err_sys(err, shown, "cannot write") : 0;
+	return r;
 }
 
 static int report_summary(const struct going *going, uint64_t duration_ms, int status)
 {
 	_cleanup_(str_release) struct str out = {0};
-	int r = going->json ? check_json(going->check, duration_ms, status, &out)
-			    : check_summary(going->check, duration_ms, &out);
+	struct err err = {0};
+	int r;
 
+	if (going->shown < 0) {
+		err_sys(&err, going->shown, "cannot write");
+		return report(&err);
+	}
+	r = going->json ? check_json(going->check, duration_ms, status, &out)
+			: check_summary(going->check, duration_ms, &out);
 	if (r == 0 && !going->json)
 		r = str_append_char(&out, '\n');
 	return r < 0 ? report_oom() : emit(&out);
@@ -296,7 +303,7 @@ int cmd_check(int argc, char **argv)
 	_cleanup_(outfile_close) struct outfile junit = OUTFILE_NONE;
 	_cleanup_(check_release) struct check check = CHECK_NONE;
 	struct check_request request = {0};
-	struct args args;
+	struct args args = {0};
 	struct err err = {0};
 	int r = verb_begin(VERB_CHECK, argc, argv, &args, &context, &err);
 
@@ -318,6 +325,7 @@ int cmd_check(int argc, char **argv)
 		r = run(&check, args.values[OPT_JSON] != NULL, &junit, &err);
 	}
 	if (r < 0)
-		report(&err);
+		args.values[OPT_JSON] || asks_json(argc, argv) ? emit_error(NULL, &err)
+							       : report(&err);
 	return r < 0 ? EXIT_NOT_RUN : r;
 }

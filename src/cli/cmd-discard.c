@@ -24,7 +24,9 @@ static int confirm(const struct staged *staged, const struct stage_args *args, s
 			    "discard: there is no terminal to ask on, and no path was named");
 		return err_hint(err, r, "pale discard --all throws all %zu changes away", count);
 	}
-	question = str_printf("Throw all %zu staged changes away? [y/N] ", count);
+	question = str_printf(count == 1 ? "Throw the %zu staged change away? [y/N] "
+					 : "Throw all %zu staged changes away? [y/N] ",
+			      count);
 	if (!question)
 		return err_oom(err);
 	return ask_yes(question) ? 0 : 1;

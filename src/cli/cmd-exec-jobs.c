@@ -65,6 +65,15 @@ static int put_number_and_id(struct str *body, uint64_t number, const char *id)
 	return r < 0 ? r : session_put_string(body, id);
 }
 
+/* What went wrong, where it is looked for. Returns the exit status. */
+static int tell(const struct job_args *args, const struct err *err)
+{
+	if (!args->json)
+		return report(err);
+	(void)emit_error(args->id[0] ? args->id : NULL, err);
+	return err->code == ERR_USAGE ? STATUS_USAGE : STATUS_ERROR;
+}
+
 /* --- output --- */
 
 static int parse_from(const char *text, uint64_t *ret, struct err *err)
@@ -229,8 +238,8 @@ static int do_wait(struct job_args *args, struct err *err)
 		return err_oom(err);
 	r = session_ask(args->sock, SESSION_WAIT, 0, &body, &buffer, &m, timeout, err);
 	if (r == -ETIMEDOUT && !err->message[0]) {
-		if (!args->json)
-			err_set(err, ERR_SYSTEM, r, "command %s still runs", args->id), report(err);
+		err_set(err, ERR_SYSTEM, r, "command %s still runs", args->id);
+		(void)tell(args, err);
 		return EXIT_TIMEOUT;
 	}
 	if (r < 0)
@@ -264,6 +273,7 @@ int cmd_job(enum verb_id id, int argc, char **argv)
 	fd_close(args.sock);
 	if (r >= 0)
 		return r;
-	r = report(&err);
+	args.json = args.json || asks_json(argc, argv);
+	r = tell(&args, &err);
 	return id == VERB_WAIT ? EXIT_NOT_RUN : r;
 }

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "cli/learn-verb.h"
 #include "api/edit.h"
 #include "config/value.h"
 #include "policy/resolve.h"
@@ -130,10 +131,14 @@ int cmd_commands_register(int argc, char **argv)
 {
 	struct args args;
 	struct err err = {0};
+	bool needed;
 	int r = args_parse(VERB_COMMANDS_REGISTER, argc, argv, &args, &err);
 
-	if (r == 0)
+	if (r == 0) {
 		r = do_register(&args, &err);
+		if (r == 0)
+			r = say_trust(args.values[OPT_WORKSPACE], &needed, &err);
+	}
 	return r < 0 ? report(&err) : STATUS_OK;
 }
 

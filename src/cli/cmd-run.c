@@ -361,6 +361,8 @@ int cmd_run(enum verb_id id, int argc, char **argv)
 		r = set_command(&args, &operands, &err);
 	if (r == 0)
 		r = prepare(&run, &args, &err);
+	if (r == 0 && !is_quiet(&args))
+		ask_report_absent(&args.request.ask, &run.context);
 	if (r == 0 && args.explain)
 		r = run_settle(&run, &err);
 	if (r == 0 && args.explain)

@@ -112,6 +112,25 @@ static int put_ports(struct json_slice facts, struct str *out)
 	return r;
 }
 
+/* Where no rules are held, by nobody. */
+static const char *without_rules(const char *network)
+{
+	if (str_eq(network, "none"))
+		return "nothing can be reached";
+	return str_eq(network, "unrestricted") ? "everything can be reached: the host's own network"
+					       : "no rules are held here";
+}
+
+static int put_usage(struct json_slice facts, struct str *out)
+{
+	unsigned long long connections = json_get_number(facts, "connections", 0);
+
+	return str_appendf(out, "%llu connection%s so far; bytes: %llu sent, %llu received\n",
+			   connections, connections == 1 ? "" : "s",
+			   (unsigned long long)json_get_number(facts, "sent", 0),
+			   (unsigned long long)json_get_number(facts, "received", 0));
+}
+
 static int put_text(const char *text, struct str *out)
 {
 	_cleanup_(freep) char *network = NULL;
@@ -122,16 +141,12 @@ static int put_text(const char *text, struct str *out)
 		return -EBADMSG;
 	network = json_get_text(facts, "network");
 	if (brokered.text[0] != 't')
-		return str_appendf(out, "nothing stands between: network = \"%s\"\n",
+		return str_appendf(out, "%s: network = \"%s\"\n", without_rules(network),
 				   network ? network : "?");
 	r = put_hosts(facts, out);
 	if (r == 0)
 		r = put_ports(facts, out);
-	return r < 0 ? r
-		     : str_appendf(out, "%llu connections so far; %llu bytes sent, %llu received\n",
-				   (unsigned long long)json_get_number(facts, "connections", 0),
-				   (unsigned long long)json_get_number(facts, "sent", 0),
-				   (unsigned long long)json_get_number(facts, "received", 0));
+	return r < 0 ? r : put_usage(facts, out);
 }
 
 int cmd_session_network(enum verb_id id, int argc, char **argv)

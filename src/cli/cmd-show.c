@@ -63,9 +63,9 @@ static int put_network(const struct usage *usage, struct table *table)
 
 	if (usage->connections == USAGE_UNKNOWN)
 		return 0;
-	snprintf(buf, sizeof(buf), "%" PRIu64 " connections, %s sent, %s received",
-		 usage->connections, bytes_format(usage->net_sent, sent),
-		 bytes_format(usage->net_received, received));
+	snprintf(buf, sizeof(buf), "%" PRIu64 " connection%s, %s sent, %s received",
+		 usage->connections, usage->connections == 1 ? "" : "s",
+		 bytes_format(usage->net_sent, sent), bytes_format(usage->net_received, received));
 	return add_fact(table, "network", buf);
 }
 

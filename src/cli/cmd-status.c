@@ -159,6 +159,7 @@ static int status_json(const struct context *context, const struct posture *post
 	json_add_string(&json, "sandbox", sandbox_name(posture));
 	json_add_string(&json, "mode", posture->resolved.mode);
 	json_add_string(&json, "engine", engine_name(posture->engine));
+	json_add_bool(&json, "inside", posture->is_inside);
 	json_add_bool(&json, "runs", !posture->refused);
 	refusal_json(posture, &json);
 	grade_json(posture, &json);
@@ -219,6 +220,8 @@ static int put_head(const struct context *context, const struct posture *posture
 		r = add_row(&table, "limits by", rung_name(posture->rung));
 	if (r == 0)
 		r = add_row(&table, "engine", engine_name(posture->engine));
+	if (r == 0 && posture->is_inside)
+		r = add_row(&table, "inside of", "a sandbox of pale, which nothing here exceeds");
 	if (r == 0)
 		r = add_row(&table, "sandbox", sandbox_name(posture));
 	if (r == 0)

@@ -41,12 +41,15 @@ static int put_head(const struct why *why, struct str *out)
 static int put_fix(const struct why *why, const struct cause *cause, size_t number, struct str *out)
 {
 	const struct remedy *remedy = &cause->remedy;
+	const char *guess = violation_guess(cause->dimension, cause->op);
 	int r = 0;
 
 	if (cause->fix && str_starts(cause->fix, "pale "))
-		r = put(out, "     to allow it: ", cause->fix, "\n");
+		r = put(out, "     to allow it: ", cause->fix, "");
 	else if (cause->fix)
-		r = put(out, "     to allow it: pale run ", cause->fix, " …\n");
+		r = put(out, "     to allow it: pale run ", cause->fix, " …");
+	if (r == 0 && cause->fix)
+		r = str_appendf(out, "%s\n", guess);
 	if (r == 0 && !cause->fix && remedy->allowed)
 		return str_append(out, "     today's policy allows it\n");
 	if (r == 0 && !remedy->possible)
@@ -81,7 +84,7 @@ static bool was_executed(const struct run_record *record)
 	       (record->outcome != OUTCOME_REFUSED && record->outcome != OUTCOME_ERROR);
 }
 
-/* Nothing seen, and nothing refused, are different things. */
+/* Nothing seen, nothing watched and nothing refused are different things. */
 static int put_silence(const struct why *why, struct str *out)
 {
 	const struct run_record *record = &why->record;
@@ -93,9 +96,13 @@ static int put_silence(const struct why *why, struct str *out)
 		return str_append(out, "Nobody watched this run: what was refused is not known.\n");
 	if (explanation->len > 0)
 		return 0;
-	return str_append(out, record->outcome == OUTCOME_OK
-				       ? "Nothing was refused.\n"
-				       : "Nothing was refused: the reason is the command's own.\n");
+	if (record->outcome == OUTCOME_OK)
+		return str_append(out, "Nothing was refused.\n");
+	return str_append(out,
+			  "Nothing that is watched was refused: no write, connection or call.\n"
+			  "Reads are not watched: what is not shown inside looks absent. "
+			  "`pale run --explain`\nprints what is shown, `pale sandbox profile` "
+			  "watches reads. Or the reason is the\ncommand's own.\n");
 }
 
 static int put_all(const struct why *why, struct str *out)
@@ -115,8 +122,9 @@ static int put_all(const struct why *why, struct str *out)
 	for (size_t i = 0; i < explanation->len && r == 0; i++)
 		r = put_cause(why, i, out);
 	if (r == 0 && explanation->dropped > 0)
-		r = str_appendf(out, "\n%llu further attempts found no room here.\n",
-				(unsigned long long)explanation->dropped);
+		r = str_appendf(out, "\n%llu further attempt%s found no room here.\n",
+				(unsigned long long)explanation->dropped,
+				explanation->dropped == 1 ? "" : "s");
 	if (r == 0 && why->annotations.len > 0)
 		r = str_appendf(out, "\n%s", str_text(&why->annotations));
 	return r;

@@ -3,9 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
+#include "api/context.h"
 #include "api/verbs.h"
+#include "base/cleanup.h"
 #include "base/err.h"
+#include "cli/common.h"
+#include "config/value.h"
 #include "policy/resolve.h"
 #include "stage/stage.h"
 
@@ -105,6 +110,34 @@ int ask_check(struct ask *ask, struct err *err)
 				STAGE_NAME_MAX);
 	ask->mode = "staged";
 	return 0;
+}
+
+static void report_absent(enum dim dim, const char *text, const char *path)
+{
+	struct err err = {0};
+
+	err_set(&err, ERR_USAGE, 0, "%s %s: there is nothing of that name%s", spec_keys[dim].flag,
+		text, dim == DIM_PATHS_HIDDEN ? ", and nothing is hidden" : "");
+	err_hint(&err, 0, "looked for as %s", path);
+	report(&err);
+}
+
+void ask_report_absent(const struct ask *ask, const struct context *context)
+{
+	const struct workspace *workspace = &context->workspace;
+
+	for (size_t i = 0; i < ask->len; i++) {
+		const struct ask_item *item = &ask->items[i];
+		_cleanup_(freep) char *path = NULL;
+		struct stat st;
+
+		if (item->dim != DIM_PATHS_HIDDEN && item->dim != DIM_PATHS_READABLE)
+			continue;
+		if (path_rule_expand(item->text, workspace->cwd, workspace->root,
+				     context->user.home, &path, NULL) == 0 &&
+		    lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+			report_absent(item->dim, item->text, path);
+	}
 }
 
 void ask_release(struct ask *ask)

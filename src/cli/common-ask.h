@@ -6,6 +6,7 @@
 #include "config/keys.h"
 
 struct ask;
+struct context;
 struct err;
 struct opt;
 
@@ -18,4 +19,6 @@ int ask_set(struct ask *ask, const char **workspace, const struct opt *opt, cons
 	    struct err *err);
 /* Once all were seen. */
 int ask_check(struct ask *ask, struct err *err);
+/* Say which paths of --hide and --read are not there: such a rule does nothing. */
+void ask_report_absent(const struct ask *ask, const struct context *context);
 void ask_release(struct ask *ask);

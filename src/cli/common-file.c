@@ -53,6 +53,12 @@ int outfile_open(const char *option, const char *path, struct outfile *ret, stru
 
 	if (!dir)
 		return err_oom(err);
+	if (str_eq(path, "-"))
+		return err_hint(err,
+				err_set(err, ERR_USAGE, -EINVAL,
+					"%s: - is no name, and does not stand for standard output",
+					option),
+				"a file called so is ./-");
 	/* A relative name may lie in the workspace, where links are anybody's. */
 	fd = dir[0] == '/' ? fd_open(dir, O_RDONLY | O_DIRECTORY)
 			   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/context.h"
+#include "api/run.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -244,6 +245,18 @@ int emit_json(struct json *json)
 	if (json_finish(json) < 0 || str_append_char(json->out, '\n') < 0)
 		return report_oom();
 	return emit(json->out);
+}
+
+int emit_error(const char *run, const struct err *err)
+{
+	_cleanup_(str_release) struct str out = {0};
+	struct json json = {.out = &out};
+
+	json_begin_object(&json, NULL);
+	json_add_string(&json, "run", run);
+	run_error_json(err, &json);
+	json_end_object(&json);
+	return emit_json(&json);
 }
 
 bool ask_yes(const char *question)

@@ -50,6 +50,8 @@ int report_oom(void);
 int emit(const struct str *out);
 /* json_finish(), a newline, emit(). */
 int emit_json(struct json *json);
+/* ERR as JSON: what a run that was not executed has. RUN: its id, or NULL. */
+int emit_error(const char *run, const struct err *err);
 
 /* ERR_USAGE: ARGV begins with no verb; says which one may be meant. */
 int verb_unknown(int argc, char **argv, struct err *err);

@@ -219,8 +219,8 @@ int say_trust(const char *workspace, bool *ret_needed, struct err *err)
 		return r;
 	*ret_needed = state == TRUST_CHANGED || state == TRUST_NONE;
 	if (*ret_needed)
-		say("the file asks for more than a workspace may by itself: `pale trust` shows it, "
-		    "and agrees to it");
+		say("the file asks for more than a workspace may by itself: nothing runs here before "
+		    "you agree; `pale trust` shows it, and agrees to it");
 	return 0;
 }
 

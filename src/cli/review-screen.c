@@ -145,7 +145,8 @@ static int put_title(const struct review *review, struct str *out)
 	if (r < 0)
 		return r;
 	if (item->is_git_data)
-		return str_appendf(out, ".git (%zu files)", item->n_entries);
+		return str_appendf(out, ".git (%zu file%s)", item->n_entries,
+				   item->n_entries == 1 ? "" : "s");
 	if (entry->kind == ENTRY_RENAMED)
 		return str_appendf(out, "%s -> %s", entry->from_name, entry->name);
 	r = str_append(out, entry->name);

@@ -136,6 +136,15 @@ static const char *number_text(const struct key *key, uint64_t n, char buf[SIZE_
 	return buf;
 }
 
+/* Zero is no way to say "no limit"; not every number is one. */
+static void hint_zero(const struct key *key, struct err *err)
+{
+	if (key >= spec_keys && key < spec_keys + DIM_COUNT_)
+		err_hint(err, -ERANGE, "for no limit leave %s out", label(key));
+	else
+		err_hint(err, -ERANGE, "%s: %s", label(key), key->help);
+}
+
 static int check_range(const struct key *key, const char *text, uint64_t n, struct err *err)
 {
 	char low[SIZE_TEXT_MAX], high[SIZE_TEXT_MAX];
@@ -145,7 +154,7 @@ static int check_range(const struct key *key, const char *text, uint64_t n, stru
 	err_set(err, ERR_CONFIG, -ERANGE, "%s = %s is out of range, %s to %s", label(key), text,
 		number_text(key, key->min, low), number_text(key, key->max, high));
 	if (n == 0 && !key_is_list(key))
-		err_hint(err, -ERANGE, "for no limit leave %s out", label(key));
+		hint_zero(key, err);
 	return -ERANGE;
 }
 

@@ -102,7 +102,9 @@ int view_run(json_t *answer, struct str *out)
 
 	if (r == 0)
 		r = put_violations(json_object_get(answer, "violations"), out);
-	if (r == 0 && json_integer_value(changes) > 0)
+	if (r == 0 && json_integer_value(changes) == 1)
+		r = str_append(out, "1 changed file waits for the user's review\n");
+	else if (r == 0 && json_integer_value(changes) > 0)
 		r = str_appendf(out, "%" PRId64 " changed files wait for the user's review\n",
 				(int64_t)json_integer_value(changes));
 	return r;

@@ -57,7 +57,7 @@ def configured():
             ok(r.status == 125 and part in r.err and "pale.toml:2" in r.err, f"[lanes] {lines}: an error", r)
         box.write("pale.toml", f"[lanes]\nmax_parallel = 1\nqueue_capacity = 1\n{TOML}")
         r = box.pale("check")
-        ok(r.status == 125 and "the queue is full: 3 commands, 1 of 1 places" in r.err, "a full queue", r)
+        ok(r.status == 125 and "the queue is full: there is room for 1 more to wait, too little for 3 commands;" in r.err, "a full queue", r)
         eq(ran(box), [], "nothing ran")
         eq(box.pale("status", "-j").json()["lanes"],
            {"max_parallel": 1, "queue_capacity": 1, "busy": 0, "queued": 0}, "status -j: lanes")
@@ -92,7 +92,12 @@ def works():
             from palelib import PALE
             p = subprocess.run([PALE, "check", "good"], cwd=box.ws, env=box.env, stdout=full, stderr=subprocess.PIPE,
                                check=False)
-            ok(p.returncode != 0 and b"pale:" in p.stderr, "a full disk under the output is no success", p)
+            ok(p.returncode == 1 and p.stderr.count(b"pale:") == 1, "a full disk under the output: 1, since it ran", p)
+        r = box.pale("check", "--json", "nosuch")
+        ok(r.status == 125 and r.err == "" and r.json() and "nosuch" in r.json()["error"]["message"],
+           "-j: an error is JSON, too", r)
+        r = box.pale("check", "--json", "--nosuch")
+        ok(r.status == 125 and r.json() and r.json()["error"]["code"] == "usage", "also one of the command line", r)
 
 
 refused()

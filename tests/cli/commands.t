@@ -111,6 +111,10 @@ def tables():
         eq([spec["memory"], spec["timeout"], len(spec["paths_hidden"])], ["1g", "5m", 1], "and holds")
         r = box.pale("commands", "register", "t", "make", "--force", "--sandbox", "test")
         ok(r.status == 0 and "1g" not in box.read("pale.toml"), "a preset takes its place", r)
+        ok("trust" not in r.err, "within what a workspace may by itself nothing is said", r)
+        r = box.pale("commands", "register", "u", "make", "--sandbox", "off")
+        ok(r.status == 0 and "nothing runs here before you agree" in r.err and "pale trust" in r.err,
+           "beyond it, that nothing runs, and what to do", r)
 
 
 def preserves():

@@ -26,7 +26,7 @@ def refusals():
                             (["--allow-degraded", "x"], "--allow-degraded"),
                             (["--workspace", "nosuch"], "nosuch"), (["--network"], "needs a value"),
                             (["--timeout"], "option --timeout needs a value"),
-                            (["--result", "no/such/file"], "--result"), (["--stage", ".x"], "--stage"),
+                            (["--result", "no/such/file"], "--result"), (["--result", "-"], "--result: - is no name"), (["--stage", ".x"], "--stage"),
                             (["--stage", "x", "--direct"], "--direct"), (["--staged", "--preset", "off"], "staged"),
                             (["--spec", "netwrk = 1"], "spec:1:1"), (["--spec", "network ="], "spec:"),
                             (["--spec", 'workspace = "/else"'], "/else"),
@@ -62,6 +62,10 @@ def streams(box):
     eq((r.status, r.out, r.err), (0, "out\n", "err\n"), "--result leaves the streams alone")
     doc = json.loads(box.read("res.json"))
     eq((doc["outcome"], doc["command"]), ("ok", None), "--result: the same JSON")
+    r = box.pale("run", "--hide", "absent", "--read", "/absent", "--hide", "res.json", "--", "true")
+    eq((r.status, r.err.count("there is nothing of that name"), "res.json" in r.err), (0, 2, False),
+       "paths that are not there are said, others not")
+    ok(f"looked for as {box.path('absent')}" in r.err, "and where they were looked for", r)
     r = box.pale("run", "--result", box.path("res.json"), "nosuch")
     eq(json.loads(box.read("res.json"))["outcome"], "error", "--result: also when nothing ran")
     has(r.err, "no command", "and the error is printed")

@@ -54,8 +54,10 @@ def test_nothing():
         ok(r.status == 1 and "nothing has been run" in r.err, "without a history", r)
         run = box.put(violations=[])
         r = box.pale("why")
-        ok(r.status == 0 and "exited with 1" in r.out and "the reason is the command's own" in r.out,
+        ok(r.status == 0 and "exited with 1" in r.out and "Nothing that is watched was refused" in r.out,
            "nothing was refused", r)
+        ok("Reads are not watched" in r.out and "pale run --explain" in r.out
+           and "pale sandbox profile" in r.out, "what nobody watches is said, and who would", r)
         r = box.pale("why", run[:14])
         ok(r.status == 0 and run in r.out, "by the beginning of its id", r)
         box.put()
@@ -82,8 +84,9 @@ def test_endings():
         ({"outcome": "signaled", "signal": 11, "exit_code": -1}, "signal 11", None),
         ({"outcome": "refused", "error": "trust", "exit_code": -1}, "trusted with",
          "pale trust --show"),
-        ({"outcome": "refused", "error": "policy", "exit_code": -1}, "a ceiling", "--origin"),
-        ({"outcome": "refused", "error": "unsupported", "exit_code": -1}, "cannot enforce",
+        ({"outcome": "refused", "error": "policy", "exit_code": -1}, "what was asked for is refused",
+         "pale run --explain"),
+        ({"outcome": "refused", "error": "unsupported", "exit_code": -1}, "cannot be done here",
          "pale doctor"),
         ({"outcome": "error", "error": "config", "exit_code": -1}, "pale.toml was wrong",
          "pale config check"),
@@ -259,6 +262,14 @@ def test_real():
         ok(r.status == 0 and "timeout = \"200ms\"" in box.read("pale.toml"), "and allowed more", r)
         r = box.pale("run", "nonesuch")
         has(box.pale("why").out, "nothing was executed", "one that never began")
+        box.pale("run", "--write", "nonexist", "--", "true")
+        r = box.pale("why")
+        ok("what was asked for is refused" in r.out and "ceiling forbids" not in r.out,
+           "a path that is not there is not a ceiling", r)
+        box.write("pale.toml", "[commands.slow]\ncmd = 'true'\nsandbox = 'off'\n")
+        eq(box.pale("run", "slow").status, 125, "one that is not trusted")
+        r = box.pale("runs", "--command", "slow", "-n", "1", "-j")
+        has(r.out, "refused", "is found by the command's name")
 
 
 def test_loop():

@@ -139,7 +139,7 @@ def case_queue(p):
     proc = box.start(*names[:3])
     wait_for(lambda: box.lanes() == (2, 1))
     r = box.check(names[3])
-    ok(r.code == 125 and b'0 of 1 places' in r.err, p, "others' commands count", r)
+    ok(r.code == 125 and b'room for 0 more to wait, too little for 1 command;' in r.err, p, "others' commands count", r)
     proc.wait()
     r = box.check(names[3])
     ok(r.code == 0, p, 'until they have ended', r)

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """exec --shell: one line after the other, as if by the same shell; and pale-sh in a session."""
+import fcntl
+import os
 import sys
+import termios
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
 from live import *
@@ -56,6 +59,36 @@ def case_not_kept(p):
     ok(r.json().get('shell') == 'unchanged', p, 'in JSON: unchanged', r)
     r = line(p, 'cd /', '-j')
     ok(r.json().get('shell') == 'kept', p, 'or kept', r)
+    stop(p)
+
+
+def interrupted(p, text):
+    """Ctrl-C once TEXT has said that it runs: what was seen, and the status."""
+    master, slave = os.openpty()
+    proc = p.start(p.pale_path, 'exec', '--shell', '--', text, stdin=slave, stdout=slave, stderr=slave,
+                   start_new_session=True, preexec_fn=lambda: fcntl.ioctl(slave, termios.TIOCSCTTY, 0))
+    os.close(slave)
+    seen = b''
+    try:
+        while more := os.read(master, 4096):
+            seen += more
+            if b'BOOTED' in seen and b'^C' not in seen:
+                time.sleep(0.2) # what comes before the next program is started, bash takes for that one's
+                os.write(master, b'\x03')
+    except OSError:
+        pass # nobody is at the other end any more
+    os.close(master)
+    return seen, proc.wait(10)
+
+
+def case_interrupted(p):
+    for text in ('sleep 30', '{ sleep 30; } >/dev/null', 'while :; do :; done'):
+        line(p, 'cd /usr; export A=1')
+        seen, code = interrupted(p, f'cd /var; export A=2; echo BOOTED; {text}')
+        ok(code == 130 and b'BOOTED' in seen and b'descriptor' not in seen, p,
+           f'Ctrl-C ends `{text}`: 130, and nothing is said of descriptors', seen)
+        r = line(p, 'echo "$A $PWD"')
+        ok(r.out in (b'2 /var\n', b'1 /usr\n'), p, 'folder and variables are its own, or those before it', r)
     stop(p)
 
 
@@ -131,4 +164,4 @@ def case_pale_sh(p):
     stop(p)
 
 
-main(case_kept, case_not_kept, case_options, case_from_inside, case_pale_sh)
+main(case_kept, case_not_kept, case_interrupted, case_options, case_from_inside, case_pale_sh)

@@ -41,6 +41,24 @@ def case_the_same_again_is_plain(p):
     ok(r.code == 7, p, 'the exit status comes through both', r)
 
 
+def case_status_says_what_holds(p):
+    prepare(p)
+    run = inner(p, '--', 'true').inner
+    r = p.pale('--', './pale', 'status', '-j')
+    j = r.json()
+    ok(r.code == 0 and j.get('runs') is True and j.get('inside') is True and j.get('engine') == run.get('engine'), p,
+       'status inside: it runs, by the engine that a run reports', r)
+    ok(all(j.get('dimensions', {}).get(d, {}).get('by') == e['by'] for d, e in run.get('enforced', {}).items()), p,
+       'and each dimension is held by what it reports', r)
+    r = p.pale('--', './pale', 'status')
+    ok(b'inside of' in r.out, p, 'it says where it is', r)
+    r = p.pale('--', './pale', 'doctor')
+    ok(r.code == 0 and b'sudo sysctl' not in r.out and b'within the sandbox around this' in r.out, p,
+       'doctor inside: well, and nothing to mend there', r)
+    j = p.verb('status', '-j').json()
+    ok(j.get('inside') is False, p, 'twin: outside it is not inside', j)
+
+
 def case_less_is_less(p):
     prepare(p)
     r = inner(p, '--filesystem', 'readonly', '--', 'sh', '-c', 'echo BOOTED >&2; cat file >&2; echo x >file; echo y >new')
@@ -142,5 +160,5 @@ def case_a_narrower_network_is_refused(p):
     path.unlink()
 
 
-main(case_a_narrower_network_is_refused, case_the_same_again_is_plain, case_less_is_less, case_more_is_not_to_be_had, case_forged,
+main(case_a_narrower_network_is_refused, case_the_same_again_is_plain, case_status_says_what_holds, case_less_is_less, case_more_is_not_to_be_had, case_forged,
      case_planted_on_the_host, uids=(1000,))

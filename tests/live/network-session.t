@@ -70,15 +70,18 @@ def case_shown(p):
         ok(box.started.code == 0, p, 'a session with rules', box.started)
         ok(reaches(box, tool, 'good.test'), p, 'reaches what they allow')
         r = box.network()
-        ok(r.code == 0 and r.out.splitlines()[:3] == [b'*.example.org:443', b'good.test:8000', b'localhost:8123'] and b'1 connections so far' in r.out, p, 'they are shown', r)
+        ok(r.code == 0 and r.out.splitlines()[:3] == [b'*.example.org:443', b'good.test:8000', b'localhost:8123'] and b'1 connection so far' in r.out, p, 'they are shown', r)
         j = box.rules()
         ok(isinstance(j, dict) and j['hosts'] == ['*.example.org:443', 'good.test:8000'] and j['ports'] == [8123] and j['connections'] == 1 and j['sent'] > 0 and j['received'] > 0, p, 'as JSON, too', j)
     with Box(p) as box:
         r = box.network()
-        ok(r.code == 0 and b'network = "none"' in r.out, p, 'none is said to be none', r)
+        ok(r.code == 0 and r.out == b'nothing can be reached: network = "none"\n', p, 'none is said to be none', r)
         r = box.network('--allow', 'good.test:8000')
         ok(r.code == 2 and b'has no network' in r.err, p, 'and stays so', r)
         ok(box.sh('true').booted, p, 'the session lives')
+    with Box(p, '--network', 'unrestricted') as box:
+        r = box.network()
+        ok(r.code == 0 and r.out.startswith(b'everything can be reached'), p, 'unrestricted is another thing than none', r)
 
 
 def case_narrowed(p):
@@ -90,9 +93,15 @@ def case_narrowed(p):
         j = box.rules('--deny', 'other.test')
         ok(j['gone'] == 1 and j['hosts'] == ['good.test:8000'], p, 'one is taken back', j)
         ok(not reaches(box, tool, 'other.test') and reaches(box, tool, 'good.test'), p, 'and out of reach, the other one not')
+        r = box.sh('./client blocking new.test 8000')
+        ok(b'to allow it: pale session network s --allow new.test:443 (443, or the port that it uses)' in r.err, p, 'what would allow it is a rule of the session', r)
+        r = box.verb('why')
+        ok(b'to allow it: pale session network s --allow new.test:443 (443,' in r.out and b'pale run --host' not in r.out, p, 'why says the same', r)
         j = box.rules('--deny', 'localhost')
         ok(j['ports'] == [] and not reaches(box, tool, '127.0.0.1', 8123), p, 'so is the loopback', j)
         ok(taken() == (1, 0, 0), p, 'as the far side saw it')
+        r = box.sh('./client blocking 127.0.0.1 8123')
+        ok(b'by ports = [8123]' not in r.err and b'to allow it: pale session network s --allow localhost:8123\n' in r.err, p, 'a port, too', r)
         j = box.rules('--allow', 'other.test:8000')
         ok(j['hosts'] == ['good.test:8000', 'other.test:8000'] and reaches(box, tool, 'other.test'), p, 'the user can give it back', j)
         ok(taken() == (0, 1, 0), p, 'it was reached again')

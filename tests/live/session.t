@@ -263,11 +263,22 @@ def case_limits(p):
         ok(r.code == 0 and 2000 < len(r.out) < 2400, p, 'less', r)
         r = box.exec('-s', 's', '--cpu', '200ms', '--', 'sh', '-c', 'while :; do :; done')
         ok(r.code != 0 and r.code != 124 and b'cpu' in r.err, p, 'CPU time', r)
+        ok(b'hint: pale exec --cpu MORE' in r.err, p, 'a limit of its own, and what sets another', r)
         r = box.sh('echo fine', '-s', 's')
         ok(r.rest == b'fine\n', p, 'the session goes on', r)
         for option, value in (('--timeout', '1x'), ('--memory', 'y'), ('--pids', '0'), ('--pids', '-1'), ('--cpu', '')):
             r = box.exec('-s', 's', option, value, '--', 'true')
             ok(r.code == 125 and option.encode() in r.err, p, f'{option} {value!r} is refused', r)
+        r = box.exec('-s', 's', '-j', '--timeout', '4s', '--cpu', '3s', '--memory', '512m', '--pids', '50', '--max-output', '4k', '--', 'true')
+        j = r.json()
+        states = {d: j.get('enforced', {}).get(d, {}).get('state') for d in ('timeout', 'cpu', 'memory', 'pids', 'max_output')}
+        ok(states == dict(timeout='enforced', cpu='degraded', memory='degraded', pids='degraded', max_output='enforced'), p,
+           'each is reported with what holds it', j.get('enforced'))
+        ok([j.get('spec', {}).get(d) for d in states] == ['4s', '3s', '512m', 50, '4k'], p, 'and with its value', j.get('spec'))
+        if box.start('t', '--cpu', '200ms').code != 0:
+            return # only a cgroup holds it for all of a session
+        r = box.exec('-s', 't', '--', 'sh', '-c', 'while :; do :; done')
+        ok(b"limit of session 't'" in r.err and b'pale run' not in r.err, p, "the session's own limit is said to be that", r)
 
 
 def case_signals(p):
@@ -313,6 +324,10 @@ def case_background(p):
         ok(r.json() == {'run': run, 'from': 4, 'next': 8, 'total': 8, 'dropped': 0, 'ended': False, 'output': 'two\n'}, p, 'as JSON', r)
         r = box.verb('wait', run, '--timeout', '100ms')
         ok(r.code == 124 and b'still runs' in r.err, p, 'wait gives up', r)
+        r = box.verb('wait', run, '--timeout', '100ms', '--json')
+        ok(r.code == 124 and r.err == b'' and 'still runs' in r.json()['error']['message'] and r.json()['run'] == run, p, 'as JSON, too', r)
+        r = box.verb('wait', '--json', 'nope')
+        ok(r.code == 125 and r.err == b'' and 'nope' in r.json()['error']['message'], p, 'so is that there is no such command', r)
         follow = box.popen('output', run, '--follow', stdout=subprocess.PIPE)
         wait = box.popen('wait', run, '-j', stdout=subprocess.PIPE)
         time.sleep(0.1)

@@ -56,6 +56,7 @@ static const struct {
 	{"[presets.ci]\ntimeout = 30", "timeout must be a duration such as \"30s\", not an integer",
 	 NULL},
 	{"[presets.ci]\ntimeout = \"0s\"", "out of range", "for no limit leave timeout out"},
+	{"[lanes]\nmax_parallel = 0", "out of range", "the number of cores when left out"},
 	{"[presets.ci]\ntimeout = \"1.5s\"", "one.toml:2:11: timeout: ", NULL},
 	{"[presets.ci]\nmemory = \"9999999999999g\"", "one.toml:2:10: memory: ", NULL},
 	{"[presets.ci]\nmemory = \"0\"", "out of range, 1m to", NULL},
