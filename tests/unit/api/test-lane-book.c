@@ -100,7 +100,8 @@ static void check_full(void)
 	lane_book_open(&workspace, true, &a, &err);
 	lane_book_open(&workspace, true, &b, &err);
 	tap_eq_int(lane_book_enter(&a, 8, 9, &limits, &start, &err), -EBUSY, "eight are too many");
-	tap_ok(strstr(err.message, "room for 4 more to wait") && err.code == ERR_USAGE && start == 77,
+	tap_ok(strstr(err.message, "room for 4 more to wait") && err.code == ERR_USAGE &&
+		       start == 77,
 	       "and it is said: %s", err.message);
 	tap_eq_int(entries(), 0, "it did not come in");
 	tap_eq_int(lane_book_enter(&a, 7, 9, &limits, &start, &err), 0, "seven are not");
