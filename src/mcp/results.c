@@ -298,9 +298,11 @@ static bool is_patch(const struct call *call)
 
 static bool has_failed(const struct call *call)
 {
+	_cleanup_(str_release) struct str complaint = {0};
 	bool told = call->tool->flags & TOOL_STATUS && call->worker.data.len > 0;
 
-	return worker_exit(&call->worker) != 0 && !told;
+	return worker_exit(&call->worker) != 0 &&
+	       (!told || told_complaint(&call->worker, &complaint) != 0);
 }
 
 static bool finish_data(struct server *server, struct call *call)

@@ -120,7 +120,8 @@ def case_session(p):
     ok(r.code == 0, p, 'a session starts', r)
     for expected in REFUSED:
         r = verb('exec', '-s', 'one', '--json', '--', 'sh', '-c', 'echo BOOTED; ' + expected[0])
-        check_refusal(p, r, expected, 'session')
+        option = (expected[-1] or '').replace('--host ', '--allow ').replace('--port ', '--allow localhost:') or None
+        check_refusal(p, r, (*expected[:-1], option and f'pale session network one {option}'), 'session')
     results = {}
 
     def run(name, line):
