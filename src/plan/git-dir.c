@@ -394,7 +394,16 @@ static int read_global(struct git *git, struct err *err)
 	return r;
 }
 
-/* The directory that FOLDER/.git is, or names. NULL and 0: none that we, and so git, could use. */
+/* Why PATH, which could not be looked at, is none that we, and so git, could use: 0. Else it may
+ * be one. */
+static int unusable(const char *path, struct err *err)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP
+		       ? 0
+		       : err_sys(err, -errno, "look at %s", path);
+}
+
+/* The directory that FOLDER/.git is, or names. NULL and 0: none that could be used. */
 static int find_git_dir(const char *folder, char **ret, struct err *err)
 {
 	_cleanup_(freep) char *path = path_join(folder, ".git");
@@ -407,7 +416,7 @@ static int find_git_dir(const char *folder, char **ret, struct err *err)
 	if (!path)
 		return err_oom(err);
 	if (stat(path, &st) < 0)
-		return 0;
+		return unusable(path, err);
 	if (S_ISREG(st.st_mode)) {
 		r = read_text(path, POINTER_MAX, &text, err);
 		if (r == 0 && git_file_parse(str_text(&text), text.len, &pointer) < 0)
@@ -419,9 +428,11 @@ static int find_git_dir(const char *folder, char **ret, struct err *err)
 	}
 	if (r == 0 && !path)
 		return err_oom(err);
-	if (r == 0 && access(path, R_OK | X_OK) == 0)
+	if (r == 0 && access(path, R_OK | X_OK) < 0)
+		return unusable(path, err);
+	if (r == 0)
 		*ret = realpath(path, NULL);
-	return r;
+	return r == 0 && !*ret ? unusable(path, err) : r;
 }
 
 /* What is executed where a repository around the workspace is used, from there or from the

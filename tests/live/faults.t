@@ -102,7 +102,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
     (r'poll\((\[\{fd=\d+, events=(POLLIN|0)\}, |0x)', 'supervisor and warden look again at once'),
     (r'tee\(', 'input is lent when it is looked for again'),
-    (r'rt_sigaction\(SIGPIPE, \{sa_handler=SIG_IGN', 'should nobody read, the supervisor ends, and the run with it'),
+    (r'rt_sigaction\(SIG(PIPE|XFSZ), \{sa_handler=SIG_IGN', 'should nobody read, or the file be too long, the supervisor ends, and the run with it'),
     (r'ioctl\(\d+, FIONREAD', 'what the command was given of its input counts as read'),
     (r'fcntl\(\d+, F_SETPIPE_SZ', 'its input comes in other portions'),
     (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
