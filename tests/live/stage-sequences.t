@@ -292,9 +292,16 @@ def case_a_commit_SW29(p):
     ok(r.code == 0, p, 'taken back', r)
     r = p.run('sh', '-c', look, cwd=base)
     ok(r.code == 0 and r.out.split() == [b'1', b'main'], p, 'git fsck passes, and one is there', r)
-    # an index that was written since keeps its repository
+    # an index that was only written anew says the same
     r = drive('apply')
     p.run('git', 'update-index', '--force-write-index', cwd=base)
+    again = p.run(DRIVER, 'undo', str(state), cwd='/')
+    ok(r.code == 0 and again.code == 0, p, 'taken back after git has looked', again)
+    r = p.run('sh', '-c', look, cwd=base)
+    ok(r.code == 0 and r.out.split() == [b'1', b'main'], p, 'git fsck passes, and one is there again', r)
+    # one that says something else keeps its repository
+    r = drive('apply')
+    p.run('sh', '-c', git + 'echo mine >mine; git add mine', cwd=base)
     again = p.run(DRIVER, 'undo', str(state), cwd='/')
     ok(r.code == 0 and again.code == 1 and b'done 0 .git/' not in again.out, p, 'a changed repository is left as a whole', again)
     r = p.run('sh', '-c', git + 'git fsck --full --strict; git log --oneline | wc -l', cwd=base)
