@@ -52,46 +52,44 @@ static bool passwd_split(char *line, char *fields[7])
 }
 
 /* The passwd file is read by ourselves: a static program has no NSS, and what
- * the C library offers for one file shares a buffer between threads. */
-static bool passwd_read(struct str *ret)
+ * the C library offers for one file shares a buffer between threads. The line of who is called
+ * NAME, up to LEN, or, where that is NULL, has UID; FIELDS are in TEXT. */
+static bool passwd_find(const char *name, size_t len, uid_t uid, struct str *text, char *fields[7])
 {
 	_cleanup_(fd_closep) int fd = fd_open("/etc/passwd", O_RDONLY);
 
-	return fd >= 0 && fd_read_all(fd, PASSWD_MAX, ret) == 0;
+	if (fd < 0 || fd_read_all(fd, PASSWD_MAX, text) < 0)
+		return false;
+	for (char *next = text->data, *line; (line = strsep(&next, "\n"));) {
+		char *end;
+
+		if (!passwd_split(line, fields))
+			continue;
+		if (name ? strlen(fields[0]) == len && memcmp(fields[0], name, len) == 0
+			 : strtoul(fields[2], &end, 10) == uid && !*end)
+			return true;
+	}
+	return false;
 }
 
-int user_home_of(const char *who, size_t len, char **ret)
+int user_home_of(const char *name, size_t len, char **ret)
 {
 	_cleanup_(str_release) struct str text = {0};
+	char *fields[7];
 
 	*ret = NULL;
-	if (!passwd_read(&text))
-		return 0;
-	for (char *next = text.data, *line; (line = strsep(&next, "\n"));) {
-		char *fields[7];
-
-		if (passwd_split(line, fields) && strlen(fields[0]) == len &&
-		    memcmp(fields[0], who, len) == 0)
-			return take_absolute(fields[5], ret);
-	}
-	return 0;
+	return passwd_find(name, len, 0, &text, fields) ? take_absolute(fields[5], ret) : 0;
 }
 
 static int passwd_probe(uid_t uid, char **name, char **home)
 {
 	_cleanup_(str_release) struct str text = {0};
+	char *fields[7];
 
-	if (!passwd_read(&text))
+	if (!passwd_find(NULL, 0, uid, &text, fields))
 		return 0;
-	for (char *next = text.data, *line; (line = strsep(&next, "\n"));) {
-		char *fields[7], *end;
-
-		if (!passwd_split(line, fields) || strtoul(fields[2], &end, 10) != uid || *end)
-			continue;
-		*name = strdup(fields[0]);
-		return *name ? take_absolute(fields[5], home) : -ENOMEM;
-	}
-	return 0;
+	*name = strdup(fields[0]);
+	return *name ? take_absolute(fields[5], home) : -ENOMEM;
 }
 
 /* $VARIABLE/pale when the variable is an absolute path, else HOME/REST. */
