@@ -94,8 +94,8 @@ static int become(const struct plan *plan, struct err *err)
 	return 0;
 }
 
-/* LEN descriptors go where MARK says. False: it says nothing, or there are too many. */
-/* That there is no network may come after one: from a helper that ended badly, but too late. */
+/* LEN descriptors go where MARK says. False: it says nothing, or there are too many. That there is
+ * no network may come after one: from a helper that ended badly, but too late. */
 static bool put_away(struct inbox *inbox, char mark, const void *fds, size_t len)
 {
 	if (mark == PASSED_MOUNTS && !inbox->has_mounts) {
