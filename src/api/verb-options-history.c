@@ -26,6 +26,7 @@ struct opt_table options_runs_list(void)
 		{"outcome", 0, "OUTCOME", "only those that ended so, or that have not", OPT_OUTCOME,
 		 NULL, outcomes},
 		SINCE,
+		{"ids", 0, NULL, "print the ids alone, one per line", OPT_NAMES, NULL},
 		JSON,
 		WORKSPACE,
 		HELP,

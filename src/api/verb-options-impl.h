@@ -12,6 +12,10 @@
 	{                                                                                          \
 		"json", 'j', NULL, "print JSON", OPT_JSON, NULL                                    \
 	}
+#define NAMES                                                                                      \
+	{                                                                                          \
+		"names", 0, NULL, "print the names alone, one per line", OPT_NAMES, NULL           \
+	}
 #define WORKSPACE                                                                                  \
 	{                                                                                          \
 		"workspace", 0, "DIR", "the workspace, instead of looking upwards from here",      \

@@ -90,7 +90,7 @@ struct opt_table options_session_list(void)
 {
 	static const struct opt items[] = {
 		{"all", 'a', NULL, "those of all workspaces", OPT_ALL, NULL},
-		{"names", 0, NULL, "print the names alone, one per line", OPT_NAMES, NULL},
+		NAMES,
 		JSON,
 		WORKSPACE,
 		HELP,

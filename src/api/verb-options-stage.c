@@ -81,6 +81,13 @@ struct opt_table options_undo(void)
 	return TABLE(items);
 }
 
+struct opt_table options_stages_list(void)
+{
+	static const struct opt items[] = {NAMES, JSON, WORKSPACE, HELP};
+
+	return TABLE(items);
+}
+
 struct opt_table options_stages_rm(void)
 {
 	static const struct opt items[] = {

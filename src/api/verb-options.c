@@ -95,7 +95,7 @@ struct opt_table options_data(void)
 struct opt_table options_commands_list(void)
 {
 	static const struct opt items[] = {
-		{"names", 0, NULL, "print the names alone, one per line", OPT_NAMES, NULL},
+		NAMES,
 		JSON,
 		WORKSPACE,
 		HELP,

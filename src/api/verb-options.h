@@ -23,6 +23,7 @@ struct opt_table options_review(void);
 struct opt_table options_apply(void);
 struct opt_table options_discard(void);
 struct opt_table options_undo(void);
+struct opt_table options_stages_list(void);
 struct opt_table options_stages_rm(void);
 /* verb-options-history.c */
 struct opt_table options_runs_list(void);

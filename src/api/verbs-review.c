@@ -86,7 +86,7 @@ const struct verb verb_stages_list = {
 	.operands = "",
 	.summary = "list the stages of this workspace",
 	.details = "A stage stays until it is applied, discarded or removed.",
-	.options = options_data,
+	.options = options_stages_list,
 };
 
 const struct verb verb_stages_rm = {

@@ -35,6 +35,15 @@ enum operand verb_operand(enum verb_id id)
 	case VERB_SESSION_STOP:
 	case VERB_SESSION_RM:
 		return OPERAND_SESSION;
+	case VERB_SHOW:
+	case VERB_WHY:
+	case VERB_ALLOW:
+	case VERB_OUTPUT:
+	case VERB_SIGNAL:
+	case VERB_WAIT:
+		return OPERAND_RUN;
+	case VERB_STAGES_RM:
+		return OPERAND_STAGE;
 	case VERB_CONFIG_CHECK:
 	case VERB_DIFF:
 	case VERB_REVIEW:
@@ -50,10 +59,40 @@ enum operand verb_operand(enum verb_id id)
 	}
 }
 
-bool option_takes_file(const struct opt *opt)
+enum operand option_operand(const struct opt *opt)
 {
-	return str_eq(opt->metavar, "DIR") || str_eq(opt->metavar, "FILE") ||
-	       str_eq(opt->metavar, "PATH");
+	switch (opt->id) {
+	case OPT_COMMAND:
+		return OPERAND_COMMAND;
+	case OPT_SESSION:
+		return OPERAND_SESSION;
+	case OPT_RUN:
+		return OPERAND_RUN;
+	case OPT_STAGE:
+		return OPERAND_STAGE;
+	default:
+		return str_eq(opt->metavar, "DIR") || str_eq(opt->metavar, "FILE") ||
+				       str_eq(opt->metavar, "PATH")
+			       ? OPERAND_FILE
+			       : OPERAND_NONE;
+	}
+}
+
+const char *operand_source(enum operand operand)
+{
+	switch ((int)operand) {
+	case OPERAND_COMMAND:
+	case OPERAND_SANDBOX:
+		return "commands list --names";
+	case OPERAND_SESSION:
+		return "session list --names";
+	case OPERAND_RUN:
+		return "runs list --ids";
+	case OPERAND_STAGE:
+		return "stages list --names";
+	default:
+		return NULL;
+	}
 }
 
 int put_words(struct str *out, const char *const *words)

@@ -47,6 +47,16 @@ static int list_text(const struct run_record *records, size_t len)
 	return r < 0 ? report_oom() : emit(&out);
 }
 
+static int list_ids(const struct run_record *records, size_t len)
+{
+	_cleanup_(str_release) struct str out = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < len && r == 0; i++)
+		r = str_appendf(&out, "%s\n", records[i].id);
+	return r < 0 ? report_oom() : emit(&out);
+}
+
 static int list_json(const struct run_record *records, size_t len)
 {
 	_cleanup_(str_release) struct str out = {0};
@@ -119,7 +129,9 @@ int cmd_runs_list(int argc, char **argv)
 		return report(&err);
 	if (query.unended)
 		len = keep_state(records, len, outcome, max);
-	r = verb.args.values[OPT_JSON] ? list_json(records, len) : list_text(records, len);
+	r = verb.args.values[OPT_JSON]    ? list_json(records, len)
+	    : verb.args.values[OPT_NAMES] ? list_ids(records, len)
+					  : list_text(records, len);
 	run_records_free(records, len);
 	return r;
 }

@@ -65,7 +65,13 @@ static int put_second_word(struct str *out, const struct verb *verb)
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
-static const char sessions[] = " -a '(command pale session list --names 2>/dev/null)'";
+/* Names that pale prints. */
+static int put_source(struct str *out, enum operand operand)
+{
+	const char *source = operand_source(operand);
+
+	return source ? str_appendf(out, " -a '(command pale %s 2>/dev/null)'", source) : 0;
+}
 
 static int put_option(struct str *out, const struct verb *verb, const struct opt *opt)
 {
@@ -78,15 +84,15 @@ static int put_option(struct str *out, const struct verb *verb, const struct opt
 	if (r == 0 && opt->letter)
 		r = str_appendf(out, " -s %c", opt->letter);
 	if (r == 0 && opt->metavar)
-		r = str_append(out, option_takes_file(opt) ? " -r -F" : " -x");
+		r = str_append(out, option_operand(opt) == OPERAND_FILE ? " -r -F" : " -x");
 	if (r == 0 && choices)
 		r = put_words(&words, choices);
 	if (r == 0 && choices)
 		r = str_append(out, " -a ");
 	if (r == 0 && choices)
 		r = put_quoted(out, words.data + 1, words.len - 1);
-	if (r == 0 && opt->id == OPT_SESSION)
-		r = str_append(out, sessions);
+	if (r == 0 && opt->metavar)
+		r = put_source(out, option_operand(opt));
 	if (r == 0)
 		r = str_append(out, " -d ");
 	if (r == 0)
@@ -96,31 +102,29 @@ static int put_option(struct str *out, const struct verb *verb, const struct opt
 
 static int put_operand(struct str *out, enum verb_id id)
 {
-	static const char names[] = " -a '(command pale commands list --names 2>/dev/null)'\n";
 	_cleanup_(str_release) struct str words = {0};
 	enum operand operand = verb_operand(id);
 	int r = 0;
 
 	if (operand == OPERAND_NONE)
 		return 0;
-	if (operand == OPERAND_COMMAND || operand == OPERAND_SANDBOX) {
+	if (operand_source(operand)) {
 		r = put_condition(out, verbs[id]);
 		if (r == 0)
-			r = str_append(out, names);
+			r = put_source(out, operand);
+		if (r == 0)
+			r = str_append_char(out, '\n');
 	}
-	if (operand == OPERAND_SESSION) {
-		r = put_condition(out, verbs[id]);
-		return r < 0 ? r : str_appendf(out, "%s\n", sessions);
-	}
-	if (r == 0 && operand == OPERAND_SANDBOX)
-		r = put_words(&words, preset_names);
-	else if (r == 0 && operand == OPERAND_SHELL)
-		r = put_words(&words, completion_shells());
-	else if (r == 0 && operand == OPERAND_VERB)
-		r = put_verb_words(&words, NULL);
-	if (r < 0 || operand == OPERAND_COMMAND)
+	if (r < 0 || (operand_source(operand) && operand != OPERAND_SANDBOX))
 		return r;
-	r = put_condition(out, verbs[id]);
+	if (operand == OPERAND_SANDBOX)
+		r = put_words(&words, preset_names);
+	else if (operand == OPERAND_SHELL)
+		r = put_words(&words, completion_shells());
+	else if (operand == OPERAND_VERB)
+		r = put_verb_words(&words, NULL);
+	if (r == 0)
+		r = put_condition(out, verbs[id]);
 	if (r == 0)
 		r = words.len ? str_appendf(out, " -a '%s'\n", words.data + 1)
 			      : str_append(out, " -F\n");

@@ -48,14 +48,12 @@ static const char zsh_start[] =
 	"\t((dashes = dashes > 0 && dashes < CURRENT ? dashes - 1 : 0))\n";
 
 static const char names[] =
-	"_pale_names_of() {\n"
+	"_pale_list() {\n"
 	"\tlocal name\n"
 	"\twhile IFS= read -r name; do\n"
 	"\t\t[[ $name =~ ^[A-Za-z0-9][A-Za-z0-9._-]*$ ]] && _pale_words \"$name\"\n"
-	"\tdone < <(command pale \"$1\" list --names 2>/dev/null)\n"
-	"}\n"
-	"_pale_names() { _pale_names_of commands; }\n"
-	"_pale_sessions() { _pale_names_of session; }\n";
+	"\tdone < <(command pale \"$@\" 2>/dev/null)\n"
+	"}\n";
 
 static const char bash_end[] = "}\ncomplete -F _pale pale\n";
 static const char zsh_end[] = "}\n"
@@ -98,6 +96,15 @@ static int put_verbs(struct str *out)
 	return r < 0 ? r : str_append(out, "\tesac\n");
 }
 
+/* What asks for files, or for names that pale prints. */
+static int put_asking(struct str *out, enum operand operand)
+{
+	if (operand == OPERAND_FILE)
+		return str_append(out, "_pale_files");
+	return operand_source(operand) ? str_appendf(out, "_pale_list %s", operand_source(operand))
+				       : str_append_char(out, ':');
+}
+
 static int put_value(struct str *out, const struct verb *verb, const struct opt *opt)
 {
 	const char *const *choices = verb_option_choices(opt);
@@ -113,9 +120,9 @@ static int put_value(struct str *out, const struct verb *verb, const struct opt 
 		if (r == 0)
 			r = put_words(out, choices);
 	} else if (r == 0) {
-		r = str_append(out, option_takes_file(opt)   ? " _pale_files"
-				    : opt->id == OPT_SESSION ? " _pale_sessions"
-							     : " :");
+		r = str_append_char(out, ' ');
+		if (r == 0)
+			r = put_asking(out, option_operand(opt));
 	}
 	return r < 0 ? r : str_append(out, "; return ;;\n");
 }
@@ -154,17 +161,11 @@ static int put_operand(struct str *out, enum operand operand)
 {
 	int r = 0;
 
-	switch (operand) {
-	case OPERAND_NONE:
-		return 0;
-	case OPERAND_FILE:
-		return str_append(out, "_pale_files");
-	case OPERAND_COMMAND:
-		return str_append(out, "_pale_names");
-	case OPERAND_SESSION:
-		return str_append(out, "_pale_sessions");
+	switch ((int)operand) {
 	case OPERAND_SANDBOX:
-		r = str_append(out, "_pale_names; _pale_words");
+		r = put_asking(out, operand);
+		if (r == 0)
+			r = str_append(out, "; _pale_words");
 		return r < 0 ? r : put_words(out, preset_names);
 	case OPERAND_SHELL:
 		r = str_append(out, "_pale_words");
@@ -172,8 +173,9 @@ static int put_operand(struct str *out, enum operand operand)
 	case OPERAND_VERB:
 		r = str_append(out, "_pale_words");
 		return r < 0 ? r : put_verb_words(out, NULL);
+	default:
+		return put_asking(out, operand);
 	}
-	return r;
 }
 
 static int put_operands(struct str *out)

@@ -11,6 +11,8 @@ enum operand {
 	OPERAND_COMMAND, /* a registered command */
 	OPERAND_SANDBOX, /* that, or a preset */
 	OPERAND_SESSION,
+	OPERAND_RUN,
+	OPERAND_STAGE,
 	OPERAND_FILE,
 	OPERAND_SHELL,
 	OPERAND_VERB,
@@ -25,6 +27,8 @@ int put_words(struct str *out, const char *const *words); /* each after a blank 
 int put_verb_words(struct str *out, const struct verb *family);
 
 enum operand verb_operand(enum verb_id id);
+enum operand option_operand(const struct opt *opt); /* what its value stands for */
+/* The verb that prints them, one per line; NULL: they are known, or files. */
+const char *operand_source(enum operand operand);
 bool verb_heads_family(enum verb_id id); /* the first verb of several words */
-bool option_takes_file(const struct opt *opt);
 const char *const *completion_shells(void);

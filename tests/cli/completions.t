@@ -43,6 +43,13 @@ def in_bash(box):
     eq(offers(box, script, "commands", "unregister", "ti"), ["tidy"], "names to unregister")
     eq(offers(box, script, "sandbox", "inspect", "tes"), ["test", "test"], "a command or a preset")
     eq(offers(box, script, "completions", ""), ["bash", "zsh", "fish"], "shells")
+    eq(offers(box, script, "stages", "rm", ""), [], "no stage, no name")
+    box.pale("run", "--stage", "spare", "--", "touch", "made")
+    eq(offers(box, script, "stages", "rm", "sp"), ["spare"], "names of stages")
+    eq(offers(box, script, "diff", "--stage", ""), ["spare"], "the same as a value")
+    ids = [r["run"] for r in box.pale("runs", "-j").json()]
+    eq(offers(box, script, "show", ids[0][:3]), ids, "ids of runs")
+    eq(offers(box, script, "events", "--run", ids[0][:3]), ids, "the same as a value")
     eq(offers(box, script, "commands", "--na"), ["--names"], "options of a default verb")
     eq(offers(box, script, "run", "--result", "pale.t"), ["pale.toml"], "files")
     ok("true" in offers(box, script, "run", "--", "tru"), "programs after --")
