@@ -554,7 +554,9 @@ def case_beneath_a_mount(p):
         return
     ws = p.mkdir(p.base / f'beneath-{time.time_ns()}')
     p.write(p.mkdir(ws / 'm') / 'under', 'BENEATH\n')
-    line = f'mount --make-rprivate / && mount -t tmpfs none {ws}/m && echo ABOVE >{ws}/m/over && cd {ws} && '
+    over = p.mkdir(p.base / f'over-{time.time_ns()}')  # no tmpfs: before Linux 6.3 none can be id-mapped
+    p.write(over / 'over', 'ABOVE\n')
+    line = f'mount --make-rprivate / && mount --bind {over} {ws}/m && cd {ws} && '
     for options, good in ((['--filesystem', 'readonly'], True), (['--filesystem', 'readonly', '--ephemeral'], False),
                           (['--filesystem', 'readonly', '--ephemeral', '--hide', 'm'], True)):
         r = p.run('unshare', '-m', 'sh', '-c', line + ' '.join(map(str, p.pale_argv(*options, '--', 'sh', '-c', '"echo BOOTED; cat m/*; true"'))))
