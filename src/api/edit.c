@@ -220,8 +220,11 @@ int edit_commit(const struct edit *edit, struct err *err)
 	if (text.len > CONFIG_MAX_BYTES)
 		return err_set(err, ERR_CONFIG, -EFBIG, "%s would be larger than %d bytes",
 			       edit_file(edit), CONFIG_MAX_BYTES);
-	return file_replace(edit->dirfd, WORKSPACE_CONFIG, str_text(&text), text.len,
-			    edit->layer == LAYER_USER ? 0600 : 0644, err);
+	r = file_replace(edit->dirfd, WORKSPACE_CONFIG, str_text(&text), text.len,
+			 edit->layer == LAYER_USER ? 0600 : 0644, err);
+	if (r == 0 && !edit->existed && edit->layer == LAYER_WORKSPACE)
+		r = file_stays(edit->dirfd, WORKSPACE_CONFIG, err);
+	return r;
 }
 
 void edit_release(struct edit *edit)

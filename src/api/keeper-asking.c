@@ -19,10 +19,8 @@ struct keeper_question {
 	struct keeper_question *next;
 };
 
-static void answer(struct keeper *k, struct keeper_question *q, bool allow)
+static void answer(struct keeper_question *q, bool allow)
 {
-	if (!allow && !strv_has(&k->said_no, q->rule))
-		(void)strv_add(&k->said_no, q->rule);
 	q->answer(q->data, allow);
 	free(q->rule);
 	free(q);
@@ -84,7 +82,7 @@ void keeper_ask(void *data, const char *name, uint16_t port, const char *program
 				      .data = answer_data,
 				      .next = k->questions};
 	if (send_question(q, program) < 0)
-		answer(k, q, false);
+		answer(q, false);
 	else
 		k->questions = q;
 }
@@ -104,12 +102,15 @@ void keeper_answer(struct client *client, struct session_message *message)
 			struct keeper_question *q = *at;
 
 			*at = q->next;
-			answer(k, q, number.value & 1);
+			if (!(number.value & 1) && !strv_has(&k->said_no, q->rule))
+				(void)strv_add(&k->said_no, q->rule);
+			answer(q, number.value & 1);
 			return;
 		}
 }
 
-/* An answer may bring the next question: from the beginning each time. */
+/* Nobody said no: the next who can be asked is. An answer may bring the next question: from the
+ * beginning each time. */
 void keeper_unask(struct keeper *k, const struct client *client)
 {
 	struct keeper_question **at = &k->questions;
@@ -122,7 +123,7 @@ void keeper_unask(struct keeper *k, const struct client *client)
 			continue;
 		}
 		*at = q->next;
-		answer(k, q, false);
+		answer(q, false);
 		at = &k->questions;
 	}
 }

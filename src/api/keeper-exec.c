@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/size.h"
+#include "config/value.h"
 #include "plan/environ.h"
 #include "plan/op.h"
 #include "warden/pty.h"
@@ -196,7 +197,9 @@ static int choose_cwd(struct job *job, const struct wish *w, struct err *err)
 
 static bool is_assignment(const char *text)
 {
-	return text[0] && text[0] != '=' && strchr(text, '=');
+	_cleanup_(freep) char *name = strndup(text, strcspn(text, "="));
+
+	return name && strchr(text, '=') && variable_is_valid(name);
 }
 
 /* The rules of the plan, over the client's variables. */

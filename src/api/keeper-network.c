@@ -48,12 +48,6 @@ static bool change_take(struct session_message *message, struct network_change *
 	return c->allow && session_take_end(&cursor);
 }
 
-/* The host's loopback has a name of its own: "localhost", "localhost:80". */
-static bool is_loopback(const char *text)
-{
-	return str_eq(text, "localhost") || str_starts(text, "localhost:");
-}
-
 static int expand(struct network_change *c, char *const *texts, struct strv *ret)
 {
 	for (; *texts; texts++) {
@@ -84,16 +78,13 @@ static int check_added(struct network_change *c)
 	for (size_t i = 0; i < c->added.len; i++) {
 		const char *text = c->added.items[i];
 		_cleanup_(strv_release) struct strv rules = {0};
-		_cleanup_(freep) char *port = NULL;
+		const char *port = host_rule_loopback(text);
 		int r = host_rule_parse(text, &rules, &c->err);
 
 		if (r < 0)
 			return r;
-		if (is_loopback(text)) {
-			port = text[9] ? str_printf("port:%s", text + 10) : strdup(text);
-			if (!port)
-				return err_oom(&c->err);
-			if (!resolved_may_reach(resolved, port))
+		if (port && !*port) {
+			if (!resolved_may_reach(resolved, text))
 				return refuse(c, text);
 			continue;
 		}
@@ -117,7 +108,7 @@ static int rehearse(struct network_change *c, const struct rules *now)
 	if (r < 0)
 		err_oom(&c->err);
 	for (size_t i = 0; r == 0 && i < c->denied.len; i++)
-		r = rules_narrow(&copy, c->denied.items[i], NULL, &c->err);
+		r = rules_narrow(&copy, c->denied.items[i], &c->err);
 	for (size_t i = 0; r == 0 && i < c->added.len; i++)
 		r = rules_widen(&copy, c->added.items[i], &c->err);
 	rules_release(&copy);

@@ -44,8 +44,7 @@ int session_name_check(const char *name, struct err *err)
 
 char *session_folder(const char *runtime_dir, const char *root)
 {
-	/* Another workspace cannot be made to have the same. */
-	return name_by_path(runtime_dir, root, 32);
+	return state_name(runtime_dir, root);
 }
 
 int session_folder_open(const char *folder, struct err *err)

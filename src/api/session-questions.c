@@ -28,7 +28,8 @@ static void on_answer(void *data, bool allow)
 	const struct session_number number = {answer->id << 1 | allow};
 	struct str body = {.data = (char *)&number, .len = sizeof(number)};
 
-	(void)session_send(answer->questions->sock, SESSION_ANSWER, 0, &body, NULL, 0, 0);
+	if (!answer->questions->ended) /* else nobody has said that */
+		(void)session_send(answer->questions->sock, SESSION_ANSWER, 0, &body, NULL, 0, 0);
 	free(answer);
 }
 
@@ -61,6 +62,7 @@ bool session_question(struct session_questions *s, struct session_message *messa
 
 void session_questions_end(struct session_questions *s)
 {
+	s->ended = true;
 	if (s->asking)
 		s->asking = asking_free(s->asking);
 }

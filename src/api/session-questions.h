@@ -13,6 +13,7 @@ struct session_questions {
 	struct loop *loop;
 	struct local_streams *streams; /* NULL: nothing is carried */
 	struct asking *asking;         /* NULL: nothing was asked yet */
+	bool ended;                    /* what is open stays without an answer */
 };
 
 bool session_question(struct session_questions *s, struct session_message *message);

@@ -21,7 +21,7 @@ static int has_state(const struct staged *staged, struct err *err)
 
 int staged_find(const char *asked, struct staged *ret, struct err *err)
 {
-	struct staged staged = {0};
+	struct staged staged = {.asked = asked};
 	int r = user_probe(&staged.user, err);
 
 	if (r == 0)

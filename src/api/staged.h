@@ -23,6 +23,7 @@ struct err;
 struct staged {
 	struct user user;
 	struct workspace workspace;
+	const char *asked; /* --workspace; borrowed */
 	struct recover_report recovered;
 	struct stage *stage;     /* NULL: there is none */
 	struct changes *changes; /* NULL as well, or not read */

@@ -21,7 +21,7 @@
 #define BATCH_SIZE 8192u
 #define TEXT_MAX   (64u << 20)
 
-enum { STATE_CLOSE = 7, STATE_LISTEN = 10 }; /* as for TCP */
+enum { STATE_CONNECTED = 1, STATE_CLOSE = 7, STATE_LISTEN = 10 }; /* as for TCP */
 
 struct lister {
 	bound_socket_fn *fn;
@@ -52,7 +52,8 @@ static int ask(int fd)
 			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
 		.req = {.sdiag_family = AF_UNIX,
-			.udiag_states = 1u << STATE_CLOSE | 1u << STATE_LISTEN,
+			.udiag_states = 1u << STATE_CONNECTED | 1u << STATE_CLOSE |
+					1u << STATE_LISTEN,
 			.udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_VFS},
 	};
 
@@ -65,6 +66,13 @@ static dev_t device_of(uint32_t dev)
 	return makedev(dev >> 20, dev & 0xfffff);
 }
 
+/* A datagram socket takes from everybody, also after somebody has connected to it. All other
+ * connections have the name of who listens, and are no way in. */
+static bool is_reachable(const struct unix_diag_msg *message)
+{
+	return message->udiag_state != STATE_CONNECTED || message->udiag_type == SOCK_DGRAM;
+}
+
 static int take_socket(struct lister *l, const struct nlmsghdr *head)
 {
 	const size_t start = NLMSG_SPACE(sizeof(struct unix_diag_msg));
@@ -75,6 +83,8 @@ static int take_socket(struct lister *l, const struct nlmsghdr *head)
 
 	if (head->nlmsg_len < start)
 		return -EBADMSG;
+	if (!is_reachable(NLMSG_DATA(head)))
+		return 0;
 	left = head->nlmsg_len - start;
 	for (; RTA_OK(attr, left); attr = RTA_NEXT(attr, left)) {
 		struct unix_diag_vfs file;

@@ -17,6 +17,8 @@
 #include "base/str.h"
 #include "base/xattr.h"
 
+enum { STAYS_US = 30000 };
+
 static const char *type_name(mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -178,6 +180,19 @@ static int look_at_old(int dirfd, const char *name, int *ret_fd, struct stat *re
 	return r;
 }
 
+int file_stays(int dirfd, const char *name, struct err *err)
+{
+	struct stat st;
+
+	usleep(STAYS_US);
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	err_set(err, ERR_SYSTEM, -EBUSY,
+		"%s was taken away at once: a command runs here that must not get one", name);
+	return err_hint(err, -EBUSY,
+			"again when it has ended: pale runs --outcome running, pale session list");
+}
+
 int file_replace(int dirfd, const char *name, const void *data, size_t len, mode_t mode,
 		 struct err *err)
 {
@@ -200,6 +215,8 @@ int file_replace(int dirfd, const char *name, const void *data, size_t len, mode
 		r = copy_owner_and_mode(temp.fd, old >= 0 ? &st : NULL, mode);
 	if (r == 0 && fsync(temp.fd) < 0)
 		r = -errno;
+	/* Who guards the name takes a writer that it still has for an attack. */
+	temp.fd = fd_close(temp.fd);
 	if (r == 0 && renameat(dirfd, temp.name, dirfd, name) < 0)
 		r = -errno;
 	if (r == -EOVERFLOW)

@@ -16,6 +16,10 @@ int file_open_regular(int dirfd, const char *path, struct stat *ret_st, struct e
 /* Read a whole regular file of at most MAX bytes. */
 int file_read(int dirfd, const char *path, size_t max, struct str *ret_text, struct err *err);
 
+/* NAME was made just now, in a workspace where a run may go on: is it still there after the time that a
+ * guard of that run needs? -EBUSY: no. */
+int file_stays(int dirfd, const char *name, struct err *err);
+
 /* Replace NAME in DIRFD by LEN bytes of DATA: temp file beside it, fsync,
  * rename, fsync of the directory. An existing file's mode, access list and own
  * attributes are kept, and so is its owner where we may; a new one gets MODE. A symlink as NAME is refused.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/apply-report.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -33,37 +34,50 @@ static char *item_name(const struct staged *staged, const struct apply_item *ite
 	return strdup(*item->path ? item->path : ".");
 }
 
-static int put_ways_out(struct str *out, const char *name)
-{
-	static const char *const ways[] = {"the staged one: pale apply --take-staged ",
-					   "yours: pale discard "};
-	int r = 0;
+struct way {
+	const char *what, *verb, *option;
+};
 
-	for (size_t i = 0; i < array_len(ways) && r == 0; i++) {
-		r = str_appendf(out, "; %s", ways[i]);
-		if (r == 0)
-			r = str_append_escaped(out, name, strlen(name));
-	}
-	return r;
+/* As it can be typed where the user is. */
+static int put_way(struct str *out, const struct staged *staged, const struct way *way,
+		   const char *name)
+{
+	bool from_root = name[0] == '/' || (!staged->asked && !strchr("-~", name[0]) &&
+					    str_eq(staged->workspace.cwd, staged->workspace.root));
+	_cleanup_(freep) char *whole = path_join(staged->workspace.root, name);
+	_cleanup_(str_release) struct str line = {0};
+	int r = whole ? str_appendf(&line, "pale %s", way->verb) : -ENOMEM;
+
+	if (r == 0 && staged->asked)
+		r = str_append(&line, " --workspace ");
+	if (r == 0 && staged->asked)
+		r = str_append_word(&line, staged->asked);
+	if (r == 0 && staged->stage && !str_eq(staged->stage->name, STAGE_DEFAULT))
+		r = str_appendf(&line, " --stage %s", staged->stage->name);
+	if (r == 0)
+		r = str_appendf(&line, "%s ", way->option);
+	if (r == 0)
+		r = str_append_word(&line, from_root ? name : whole);
+	return r < 0 ? r : str_appendf(out, "; %s: %s", way->what, str_text(&line));
 }
 
-static int put_hint(struct str *out, const struct apply_item *item, const char *name)
+static int put_ways(struct str *out, const struct staged *staged, const struct apply_item *item,
+		    const char *name)
 {
-	static const char *const hints[] = {
-		[APPLY_PROTECTED] = "to apply it: pale apply --include-protected ",
-		[APPLY_CONFLICT] = "both sides: pale diff --conflict ",
-		[APPLY_UNSUPPORTED] = "to be rid of it: pale discard ",
-		[APPLY_HELD] = NULL,
+	static const struct way ways[][3] = {
+		[APPLY_PROTECTED] = {{"to apply it", "apply", " --include-protected"}},
+		[APPLY_CONFLICT] = {{"both sides", "diff", " --conflict"},
+				    {"the staged one", "apply", " --take-staged"},
+				    {"yours", "discard", ""}},
+		[APPLY_UNSUPPORTED] = {{"to be rid of it", "discard", ""}},
 	};
-	const char *hint = hints[item->outcome];
-	int r;
+	int r = 0;
 
-	if (!hint)
+	if ((size_t)item->outcome >= array_len(ways))
 		return 0;
-	r = str_appendf(out, "; %s", hint);
-	if (r == 0)
-		r = str_append_escaped(out, name, strlen(name));
-	return r < 0 || item->outcome != APPLY_CONFLICT ? r : put_ways_out(out, name);
+	for (size_t i = 0; i < array_len(ways[0]) && ways[item->outcome][i].what && r == 0; i++)
+		r = put_way(out, staged, &ways[item->outcome][i], name);
+	return r;
 }
 
 static int put_item(struct str *out, const struct staged *staged, const struct apply_item *item,
@@ -77,7 +91,7 @@ static int put_item(struct str *out, const struct staged *staged, const struct a
 	if (r == 0 && *item->why)
 		r = str_appendf(out, ": %s", item->why);
 	if (r == 0 && !is_undo)
-		r = put_hint(out, item, name);
+		r = put_ways(out, staged, item, name);
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 

@@ -119,5 +119,7 @@ int client_text_write(struct client_text *file, struct err *err)
 		return r;
 	r = file_replace(file->dir, path_basename(file->path), str_text(&file->text),
 			 file->text.len, file->root ? 0644 : 0600, err);
+	if (r == 0 && file->root && !file->existed)
+		r = file_stays(file->dir, path_basename(file->path), err);
 	return r < 0 ? err_wrap(err, r, "%s", file->path) : 0;
 }

@@ -122,12 +122,13 @@ static int check_cause(const struct why *why, const struct cause *cause, struct 
 	return 0;
 }
 
-static int put_escaped(struct str *out, const char *before, const char *text)
+/* Only what pale put together itself has lines: a path may hold the end of one. */
+static int put_escaped(struct str *out, const char *before, const char *text, bool has_lines)
 {
 	int r = str_append(out, before);
 
 	while (r == 0 && *text) {
-		size_t len = strcspn(text, "\n");
+		size_t len = has_lines ? strcspn(text, "\n") : strlen(text);
 
 		r = str_append_escaped(out, text, len);
 		if (r == 0)
@@ -148,19 +149,19 @@ static int show(const struct edit *edit, const struct cause *cause, const struct
 		const char *command)
 {
 	_cleanup_(str_release) struct str out = {0};
-	int r = put_escaped(&out, "refused: ", cause->what);
+	int r = put_escaped(&out, "refused: ", cause->what, false);
 
 	if (r == 0)
-		r = put_escaped(&out, "in ", edit_file(edit));
+		r = put_escaped(&out, "in ", edit_file(edit), false);
 	if (r == 0)
-		r = put_escaped(&out, "  ", str_text(&allowed->change));
+		r = put_escaped(&out, "  ", str_text(&allowed->change), true);
 	if (r == 0)
-		r = put_escaped(&out, "opens: ", cause->remedy.opens);
+		r = put_escaped(&out, "opens: ", cause->remedy.opens, false);
 	if (r == 0 && edit->layer == LAYER_USER)
 		r = str_appendf(&out, "for the command '%s' of every workspace\n", command);
 	if (r == 0 && needs_trust(allowed))
 		r = put_escaped(&out, "needs `pale trust` afterwards, for:\n  ",
-				str_text(&allowed->asks));
+				str_text(&allowed->asks), true);
 	if (r < 0)
 		return -ENOMEM;
 	return fd_write_all(STDOUT_FILENO, str_text(&out), out.len);

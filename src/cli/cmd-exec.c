@@ -18,7 +18,7 @@
 struct exec_args {
 	struct session_call call;
 	bool json;
-	const char *result, *result_fd_text;
+	const char *result;
 	struct outfile result_file;
 	int result_fd;
 };
@@ -84,8 +84,8 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		args->result = value;
 		return 0;
 	case OPT_RESULT_FD:
-		args->result_fd_text = value;
-		return 0;
+		/* At once: there it is said what is wrong with the options after it. */
+		return fd_take("--result-fd", value, &args->result_fd, err);
 	default:
 		BUG("an option of exec that nobody handles");
 	}
@@ -100,9 +100,7 @@ static int prepare(struct exec_args *args, struct err *err)
 		r = err_set(err, ERR_USAGE, -EINVAL, "exec --shell takes one line");
 		return err_hint(err, r, "in quotes: pale exec --shell -- 'cd src && make'");
 	}
-	if (args->result_fd_text)
-		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
-	if (r == 0 && args->result)
+	if (args->result)
 		r = outfile_open("--result", args->result, &args->result_file, err);
 	if (r < 0)
 		return r;
@@ -199,7 +197,8 @@ int cmd_exec(enum verb_id id, int argc, char **argv)
 	if (r > 0)
 		return 0;
 	if (r < 0) {
-		args.json = args.call.wants_json = args.call.quiet = asks_json(argc, argv);
+		args.json = asks_json(argc, argv);
+		args.call.wants_json = args.call.quiet = args.json || args.result_fd >= 0;
 		return fail(&args, &err);
 	}
 	args.call.argv = operands.operands;

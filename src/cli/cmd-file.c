@@ -17,7 +17,7 @@
 
 struct file_args {
 	struct file_job job;
-	const char *old, *new, *old_fd, *new_fd, *result_fd_text;
+	const char *old, *new, *old_fd, *new_fd;
 	int result_fd;
 	bool json;
 	bool asks; /* for a boundary */
@@ -116,7 +116,7 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	else if (opt->id == OPT_JSON)
 		args->json = true;
 	else if (opt->id == OPT_RESULT_FD)
-		args->result_fd_text = value;
+		return fd_take("--result-fd", value, &args->result_fd, err);
 	else if (ask_takes(opt)) {
 		args->asks |= opt->id != OPT_WORKSPACE;
 		return ask_set(&args->job.run.ask, &args->job.run.workspace, opt, value, err);
@@ -208,8 +208,6 @@ static int prepare(struct file_args *args, const struct opt_args *operands, stru
 		r = ask_check(&args->job.run.ask, err);
 	if (r == 0)
 		r = file_job_check(&args->job, err);
-	if (r == 0 && args->result_fd_text)
-		r = fd_take("--result-fd", args->result_fd_text, &args->result_fd, err);
 	if (r == 0)
 		r = read_input(args, err);
 	args->job.run.stdio.lifeline = args->result_fd >= 0 ? args->result_fd : 0;

@@ -28,7 +28,7 @@ struct run_args {
 	bool explain;
 	const char *result; /* FILE, or NULL */
 	struct outfile result_file;
-	const char *spec_fd, *result_fd_text, *profile_fd_text; /* as given */
+	const char *spec_fd, *profile_fd_text; /* as given */
 	struct str spec;                                        /* what --spec-fd held */
 	int result_fd, profile_fd;
 	struct profile profile;
@@ -65,8 +65,8 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 		args->spec_fd = value;
 		return 0;
 	case OPT_RESULT_FD:
-		args->result_fd_text = value;
-		return 0;
+		/* At once: there it is said what is wrong with the options after it. */
+		return fd_take("--result-fd", value, &args->result_fd, err);
 	case OPT_PROFILE_FD:
 		args->profile_fd_text = value;
 		ask->profile = true;
@@ -149,7 +149,7 @@ static int take_descriptors(struct run_args *args, int *ret_spec, struct err *er
 		const char *option, *text;
 		int *fd;
 	} all[] = {
-		{"--result-fd", args->result_fd_text, &args->result_fd},
+		{"--result-fd", NULL, &args->result_fd},
 		{"--spec-fd", args->spec_fd, ret_spec},
 		{"--profile-fd", args->profile_fd_text, &args->profile_fd},
 	};

@@ -19,6 +19,7 @@
 #include "config/home-places.h"
 
 #define STATE_NAME_MAX 64
+#define STATE_DIGITS   32 /* so many that no other path can be made to have the same */
 #define WHERE_TO_GO    "cd into a project or use --workspace DIR"
 
 /* Neither they nor what holds them can be a project. */
@@ -344,7 +345,7 @@ static int current_dir(char **ret, struct err *err)
 	return err_hint(err, r, WHERE_TO_GO);
 }
 
-char *name_by_path(const char *base, const char *path, int digits)
+char *state_name(const char *base, const char *path)
 {
 	char name[STATE_NAME_MAX + 1] = {0}, hex[SHA256_HEX];
 	const char *base_name = path_basename(path);
@@ -354,13 +355,8 @@ char *name_by_path(const char *base, const char *path, int digits)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '/')
 			*p = '_';
 	sha256_hex(path, strlen(path), hex);
-	hex[digits] = '\0';
+	hex[STATE_DIGITS] = '\0';
 	return str_printf("%s/%s-%s", base, name, hex);
-}
-
-char *state_name(const char *base, const char *path)
-{
-	return name_by_path(base, path, 6);
 }
 
 int workspace_find(const char *asked, const struct user *user, struct workspace *ret,

@@ -8,7 +8,7 @@ struct err;
 struct workspace {
 	char *root;      /* absolute, symlink-free */
 	char *cwd;       /* the caller's, absolute; root when that lies outside */
-	char *state_dir; /* <user's state_dir>/<basename>-<6 hex>; NULL when unknown */
+	char *state_dir; /* <user's state_dir>/<basename>-<32 hex>; NULL when unknown */
 };
 
 /* From ASKED (--workspace) or by walking up from the cwd: the first folder
@@ -24,7 +24,5 @@ void workspace_release(struct workspace *workspace);
 /* The same by names alone, without a look at whether it could be one: a new string, or NULL.
  * For who asks for what somebody made there after a real look. */
 char *workspace_guess(const char *asked);
-/* BASE/<basename>-<6 hex of the path's digest>: a new string, or NULL. */
+/* BASE/<basename>-<32 hex of the path's SHA-256>: a new string, or NULL. */
 char *state_name(const char *base, const char *path);
-/* The same with so many DIGITS of the path's SHA-256. */
-char *name_by_path(const char *base, const char *path, int digits);

@@ -57,11 +57,11 @@ static bool is_at(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-bool name_has_changed(int dir, const char *name, const struct timespec *since)
+bool name_may_have_left(int dir, const char *name, const struct timespec *since)
 {
 	struct stat st;
 
-	return name_look(dir, name, &st) == 1 && !is_at(&st.st_ctim, since);
+	return name_look(dir, name, &st) == 1 && !S_ISDIR(st.st_mode) && !is_at(&st.st_ctim, since);
 }
 
 /* Whatever comes or goes changes a folder's own time, which nobody can set. But where that

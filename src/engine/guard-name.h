@@ -17,7 +17,9 @@ int name_look(int dir, const char *name, struct stat *ret);
 void name_open_folder(int dir); /* to its owner, for everything */
 /* The same, more than once where it fails: such a folder is opened, and stays open. */
 int name_look_behind(int dir, const char *name, struct stat *ret);
-bool name_has_changed(int dir, const char *name, const struct timespec *since);
+/* May it have been away, since its time was SINCE? A folder has no second name to come back by, and
+ * its time is that of what it holds. */
+bool name_may_have_left(int dir, const char *name, const struct timespec *since);
 
 /* What is known of a folder since it was looked at last. */
 struct glance {

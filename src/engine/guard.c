@@ -375,7 +375,7 @@ static void open_eyes(struct guard *g)
 static bool was_touched(const struct guard *g, const struct guard_item *item)
 {
 	return wires_needs_both(item) &&
-	       name_has_changed(g->dirs[item->dir].fd, item->what->name, &item->changed);
+	       name_may_have_left(g->dirs[item->dir].fd, item->what->name, &item->changed);
 }
 
 /* Something happened, but to whom? The same file under the same name may have lost

@@ -133,12 +133,11 @@ static int compute(struct editing *e, const struct file_request *request, long *
 		return fail_absent(e, reply);
 	if (found.count > 1 && !request->all)
 		return fail_ambiguous(e, &found, reply);
-	*ret_count = replace_all(e->before.data, e->before.len, &e->old, &e->new, &e->after);
-	if (*ret_count < 0)
-		return place_fail(reply, e->path, -ENOMEM);
-	if (e->after.len > FILE_CONTENT_MAX)
+	*ret_count = replace_all(e->before.data, e->before.len, &e->old, &e->new, FILE_CONTENT_MAX,
+				 &e->after);
+	if (*ret_count == -EFBIG)
 		return reply_fail(reply, FILE_TOO_LARGE, "%.800s would exceed 64 MiB", e->path);
-	return 0;
+	return *ret_count < 0 ? place_fail(reply, e->path, -ENOMEM) : 0;
 }
 
 static int add_line(void *data, enum patch_line kind, const char *text, size_t len)

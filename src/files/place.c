@@ -110,10 +110,10 @@ int place_fail(struct reply *reply, const char *path, int r)
 		return reply_fail(reply, FILE_FAILED, "no memory");
 	case EOVERFLOW:
 		reply_fail(reply, FILE_FAILED,
-			   "%.800s has an access list that names somebody who has no id here, and "
-			   "would lose it",
+			   "%.800s belongs to, or has an access list that names, somebody who has "
+			   "no id here, and would lose that",
 			   path);
-		reply_hint(reply, "a command that writes into it, as cat > does, keeps the list");
+		reply_hint(reply, "a command that writes into it, as cat > does, keeps both");
 		return 1;
 	default:
 		return reply_fail(reply, FILE_FAILED, "%.800s: %s", path, strerror(-r));

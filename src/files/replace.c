@@ -53,22 +53,29 @@ void replace_find(const char *text, size_t len, const char *old, size_t old_len,
 	}
 }
 
+static int append_up_to(struct str *out, size_t max, const char *text, size_t len)
+{
+	if (len == 0)
+		return 0;
+	return len > max - out->len ? -EFBIG : str_append_bytes(out, text, len);
+}
+
 long replace_all(const char *text, size_t len, const struct str *old, const struct str *new,
-		 struct str *out)
+		 size_t max, struct str *out)
 {
 	const char *end = text + len, *at;
 	long count = 0;
 	int r = str_append(out, "");
 
 	while (r == 0 && (at = memmem(text, (size_t)(end - text), old->data, old->len))) {
-		r = str_append_bytes(out, text, (size_t)(at - text));
-		if (r == 0 && new->len > 0)
-			r = str_append_bytes(out, new->data, new->len);
+		r = append_up_to(out, max, text, (size_t)(at - text));
+		if (r == 0)
+			r = append_up_to(out, max, new->data, new->len);
 		text = at + old->len;
 		count++;
 	}
-	if (r == 0 && text < end)
-		r = str_append_bytes(out, text, (size_t)(end - text));
+	if (r == 0)
+		r = append_up_to(out, max, text, (size_t)(end - text));
 	return r < 0 ? r : count;
 }
 

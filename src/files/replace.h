@@ -17,8 +17,8 @@ struct replace_found {
 void replace_find(const char *text, size_t len, const char *old, size_t old_len,
 		  struct replace_found *ret);
 /* Append TEXT with each OLD, from left to right and not overlapping, replaced by NEW. Returns
- * how many there were, or -ENOMEM. */
+ * how many there were, -EFBIG when OUT would be longer than MAX, or -ENOMEM. */
 long replace_all(const char *text, size_t len, const struct str *old, const struct str *new,
-		 struct str *out);
+		 size_t max, struct str *out);
 /* OLD is not there: would it be with other line ends? "CRLF", "LF" or NULL: what TEXT has. */
 const char *replace_line_ends(const char *text, size_t len, const struct str *old);

@@ -64,10 +64,24 @@ static int check_still(const struct target *target, const struct whole_mark *bef
 	return before && !is_same(&now, &before->st) ? -ESTALE : 0;
 }
 
+/* Nobody else is to be let in by bits that were meant for another owner or group. */
+static int keep_owner(int fd, const struct stat *old)
+{
+	struct stat new;
+
+	if (fstat(fd, &new) < 0)
+		return -errno;
+	if (new.st_uid == old->st_uid &&new.st_gid == old->st_gid)
+		return 0;
+	return new.st_uid != old->st_uid || fchown(fd, (uid_t)-1, old->st_gid) < 0 ? -EOVERFLOW : 0;
+}
+
 static int fill(int fd, const struct target *target, const void *data, size_t len)
 {
 	int r = fd_write_all(fd, data, len);
 
+	if (r == 0 && target->fd >= 0)
+		r = keep_owner(fd, &target->st);
 	if (r == 0 && target->fd >= 0)
 		r = xattr_keep(target->fd, fd);
 	if (r == 0 && target->fd >= 0 && fchmod(fd, target->st.st_mode & 0777) < 0)

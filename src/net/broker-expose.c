@@ -82,6 +82,7 @@ static void admit(struct exposed *e, int fd)
 		return;
 	}
 	p->exposed = true;
+	b->entered_len++;
 	p->outside = fd;
 	p->dialled.port = e->port;
 	p->state = PASSAGE_DIALS;

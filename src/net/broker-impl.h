@@ -114,7 +114,7 @@ struct broker {
 	struct sigaction old_pipe; /* SIGPIPE */
 
 	struct passage *passages, **passages_end;
-	size_t passages_len;
+	size_t passages_len, entered_len; /* those that come from outside among them */
 	struct listener *listeners;
 	size_t listeners_len;
 	struct exposed *exposed;

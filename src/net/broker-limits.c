@@ -21,7 +21,10 @@ bool limits_admit(struct passage *p)
 
 	if (b->exhausted)
 		return false; /* was told when it happened */
-	if (b->passages_len <= b->connections_max)
+	/* Who comes from outside takes none of the command's, nor is it told: it did nothing. */
+	if (p->exposed)
+		return b->entered_len <= b->connections_max;
+	if (b->passages_len - b->entered_len <= b->connections_max)
 		return true;
 	limits_meet(b, "connections");
 	broker_refuse(b, REFUSED_LIMIT, &p->to, p->name, "connections", p->program);

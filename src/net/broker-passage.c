@@ -58,6 +58,7 @@ struct passage *passage_free(struct passage *p)
 	else
 		b->passages_end = p->at;
 	b->passages_len--;
+	b->entered_len -= p->exposed;
 	if (p->state != PASSAGE_OPEN)
 		b->tick.wanted--;
 	free(p->program);

@@ -328,7 +328,9 @@ void broker_take(struct broker *b, const int *fds, size_t len)
 /* By its name, and by the address that the name led to. */
 static bool still_allowed(struct passage *p)
 {
-	if (passage_judge(p) == REFUSED)
+	enum judgement judgement = passage_judge(p);
+
+	if (judgement == REFUSED || (judgement == ASKED && p->state != PASSAGE_ASKS))
 		return false;
 	return !p->name || p->dialled.port == 0 ||
 	       !lookup_complaint(&p->broker->rules, &p->dialled);
@@ -336,14 +338,17 @@ static bool still_allowed(struct passage *p)
 
 int broker_narrow(struct broker *b, const char *rule, unsigned *ret_gone, struct err *err)
 {
-	int r = rules_narrow(&b->rules, rule, ret_gone, err);
+	int r = rules_narrow(&b->rules, rule, err);
 
 	if (r < 0)
 		return r;
+	*ret_gone = 0;
 	for (struct passage *p = b->passages, *next; p; p = next) {
 		next = p->next;
-		if (!still_allowed(p))
-			passage_fail(p, ENETUNREACH);
+		if (still_allowed(p))
+			continue;
+		passage_fail(p, ENETUNREACH);
+		++*ret_gone;
 	}
 	return 0;
 }

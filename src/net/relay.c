@@ -69,6 +69,8 @@ int socket_reset(int fd)
 void socket_tune(int fd, bool near)
 {
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+	/* An urgent byte comes along like any other: out of the stream it would stop splice(2). */
+	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &(int){1}, sizeof(int));
 	if (near) {
 		/* Between two sockets of one machine there is nothing to be measured or paced:
 		 * that would cost more than the bytes. */

@@ -88,7 +88,7 @@ static void change_release(struct change *change)
 static int read_loopback(const char *rule, struct change *ret, struct err *err)
 {
 	static const char *const targets[] = {"localhost", "127.0.0.0/8", "[::1]"};
-	const char *port = rule + strcspn(rule, ":");
+	const char *port = host_rule_loopback(rule);
 
 	for (size_t i = 0; i < array_len(targets); i++) {
 		_cleanup_(freep) char *one = str_printf("%s%s", targets[i], port);
@@ -101,7 +101,8 @@ static int read_loopback(const char *rule, struct change *ret, struct err *err)
 	}
 	ret->loopback = true;
 	ret->every_port = port[0] == '\0';
-	snprintf(ret->port, sizeof(ret->port), "%s", port[0] ? port + 1 : "");
+	if (!ret->every_port)
+		snprintf(ret->port, sizeof(ret->port), "%s", strrchr(ret->hosts.items[0], ':') + 1);
 	return 0;
 }
 
@@ -113,8 +114,7 @@ static bool names_a_port(const char *rule)
 static int change_read(const char *rule, struct change *ret, struct err *err)
 {
 	*ret = (struct change){0};
-	if (str_eq(rule, "localhost") || str_starts(rule, "localhost:") ||
-	    str_starts(rule, "port:"))
+	if (host_rule_loopback(rule))
 		return read_loopback(rule, ret, err);
 	ret->every_port = !names_a_port(rule);
 	return host_rule_parse(rule, &ret->hosts, err);
@@ -148,7 +148,7 @@ static void remove_at(struct strv *v, size_t i)
 
 /* Removes what CHANGE covers; with JUST_CHECK nothing, and a wider rule is an error. */
 static int narrow_hosts(struct rules *rules, const struct change *change, bool just_check,
-			unsigned *gone, struct err *err)
+			struct err *err)
 {
 	for (size_t k = 0; k < rules->hosts.len;) {
 		bool covered = false, covers = false;
@@ -162,20 +162,17 @@ static int narrow_hosts(struct rules *rules, const struct change *change, bool j
 						"the rule \"%s\" would still allow it",
 						rules->hosts.items[k]),
 					"take back that one");
-		if (!just_check && covered) {
+		if (!just_check && covered)
 			remove_at(&rules->hosts, k);
-			++*gone;
-		} else {
+		else
 			k++;
-		}
 	}
 	return 0;
 }
 
-static int narrow_loopback(struct rules *rules, const char *port, unsigned *gone, struct err *err)
+static int narrow_loopback(struct rules *rules, const char *port, struct err *err)
 {
 	if (port[0] == '\0') {
-		*gone += rules->loopback;
 		rules->loopback = false;
 		return 0;
 	}
@@ -187,7 +184,6 @@ static int narrow_loopback(struct rules *rules, const char *port, unsigned *gone
 	for (size_t k = 0; k < rules->ports.len; k++)
 		if (str_eq(rules->ports.items[k], port)) {
 			remove_at(&rules->ports, k);
-			++*gone;
 			break;
 		}
 	return 0;
@@ -232,23 +228,20 @@ static int check_loopback(const struct rules *rules, const struct change *change
 	return 0;
 }
 
-int rules_narrow(struct rules *rules, const char *rule, unsigned *ret_gone, struct err *err)
+int rules_narrow(struct rules *rules, const char *rule, struct err *err)
 {
 	_cleanup_(change_release) struct change change;
-	unsigned gone = 0;
 	int r = change_read(rule, &change, err);
 
 	if (r < 0)
 		return r;
-	r = narrow_hosts(rules, &change, true, &gone, err);
+	r = narrow_hosts(rules, &change, true, err);
 	if (r == 0 && !change.loopback)
 		r = check_loopback(rules, &change, err);
 	if (r == 0 && change.loopback)
-		r = narrow_loopback(rules, change.port, &gone, err);
+		r = narrow_loopback(rules, change.port, err);
 	if (r == 0)
-		r = narrow_hosts(rules, &change, false, &gone, err);
-	if (r == 0 && ret_gone)
-		*ret_gone = gone;
+		r = narrow_hosts(rules, &change, false, err);
 	return r;
 }
 

@@ -28,10 +28,9 @@ bool rules_allow_name(const struct rules *rules, const char *name, uint16_t port
 bool rules_allow_address(const struct rules *rules, const struct endpoint *e);
 /* By a rule that is an address or a network; `loopback` is none. At its port, or (0) at any. */
 bool rules_have_literal(const struct rules *rules, const struct endpoint *e);
-/* Take back every rule that RULE covers: "name", "name:port", an address, a network, "port:N"
- * of the loopback; without a port at all of them. *ret_gone (may be NULL): how many went.
- * -EINVAL: not a rule; -ENOTSUP: a wider one would still allow it, and nothing was changed. */
-int rules_narrow(struct rules *rules, const char *rule, unsigned *ret_gone, struct err *err);
+/* Take back every rule that RULE covers: "name", "name:port", an address, a network, "localhost"
+ * for the host's loopback; without a port at all of them. -EINVAL: not a rule; -ENOTSUP: a wider one would still allow it, and nothing was changed. */
+int rules_narrow(struct rules *rules, const char *rule, struct err *err);
 int rules_widen(struct rules *rules, const char *rule, struct err *err);
 
 #define NAME_CANONICAL_MAX 254

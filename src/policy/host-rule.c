@@ -393,6 +393,15 @@ bool host_name_canonical(const char *text, size_t len, char ret[HOST_NAME_SIZE])
 	return true;
 }
 
+const char *host_rule_loopback(const char *rule)
+{
+	size_t len = strcspn(rule, ":");
+	char name[HOST_NAME_SIZE];
+
+	return host_name_canonical(rule, len, name) && str_eq(name, "localhost") ? rule + len
+										 : NULL;
+}
+
 static int parse(const char *text, struct strv *ret_rules, bool only_new, struct err *err)
 {
 	_cleanup_(strv_release) struct strv rules = {0};

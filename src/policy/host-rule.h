@@ -37,6 +37,10 @@ bool host_rule_allows_address(const char *rule, const struct in6_addr *address, 
  * False: no name of a host. */
 bool host_name_canonical(const char *text, size_t len, char ret[HOST_NAME_SIZE]);
 
+/* "localhost" or "localhost:22", however it is spelled: the host's loopback. What follows the name,
+ * "" or ":22"; NULL: it is something else. */
+const char *host_rule_loopback(const char *rule);
+
 #define HOST_ADDRESS_MAX 46
 /* RFC 5952, IPv4 for what is mapped. The C libraries do not agree on the shortest form, and
  * what one of our programs stores the other one reads. */

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "config/value.h"
 #include "policy/draft.h"
+#include "policy/host-rule.h"
 #include "policy/lattice.h"
 #include "policy/rule-set.h"
 #include "policy/trust.h"
@@ -498,15 +499,14 @@ void resolved_release(struct resolved *resolved)
 
 bool resolved_may_reach(const struct resolved *resolved, const char *rule)
 {
+	const char *port = host_rule_loopback(rule);
 	struct rule_set set;
 
 	if (!resolved->bounded)
 		return true;
 	set = rules_ports(&resolved->bound);
-	if (str_eq(rule, "localhost"))
-		return set.extra == rule_all;
-	if (str_starts(rule, "port:"))
-		return rule_set_covers(&set, rule + strlen("port:"));
+	if (port)
+		return *port ? rule_set_covers(&set, port + 1) : set.extra == rule_all;
 	set = rules_hosts(&resolved->bound);
 	return rule_set_covers(&set, rule);
 }

@@ -78,6 +78,6 @@ int spec_resolve(const struct config *config, const char *command, const struct 
 		 const struct workspace *workspace, const struct user *user, struct resolved *ret,
 		 struct err *err);
 void resolved_release(struct resolved *resolved);
-/* May somebody outside add RULE while it runs: a canonical one of a host, "port:N" of the
- * loopback, or "localhost" for all of it? */
+/* May somebody outside add RULE while it runs: a canonical one of a host, "localhost:N" for a
+ * port of the host's loopback, or "localhost" for all of it? */
 bool resolved_may_reach(const struct resolved *resolved, const char *rule);

@@ -8,8 +8,8 @@
  * - the program of a command with such a sandbox: trust is given to what runs;
  * - every key of a preset or such a command that the system or the user defines
  *   as well: theirs must not change under them;
- * - in [sandbox], a looser preset, variables that pass, and a mode, engine or
- *   backend other than without the workspace file.
+ * - in [sandbox], a looser preset, variables that pass, no observer, and a mode,
+ *   engine or backend other than without the workspace file.
  */
 #include "policy/trust.h"
 
@@ -287,6 +287,22 @@ static int survey_choices(struct survey *s)
 	return r;
 }
 
+/* Who is not watched leaves nothing in the history. */
+static int survey_observe(struct survey *s)
+{
+	const char *const path[] = {"sandbox", "observe", NULL};
+	struct setting here, outside;
+
+	if (!config_get_at(s->config, LAYER_WORKSPACE, path, &here) || here.value->boolean)
+		return 0;
+	for (int layer = LAYER_USER; layer >= LAYER_SYSTEM; layer--)
+		if (config_get_at(s->config, layer, path, &outside))
+			return outside.value->boolean
+				       ? add_item(s, path, here.value, "nobody watches")
+				       : 0;
+	return add_item(s, path, here.value, "nobody watches");
+}
+
 static int survey_env_pass(struct survey *s)
 {
 	const char *const path[] = {"sandbox", "env", "pass", NULL};
@@ -388,6 +404,8 @@ static int run_survey(struct survey *s)
 		r = presets_check_names(s->config, s->err);
 	if (r == 0)
 		r = survey_choices(s);
+	if (r == 0)
+		r = survey_observe(s);
 	if (r == 0)
 		r = survey_env_pass(s);
 	if (r == 0)

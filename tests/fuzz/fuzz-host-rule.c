@@ -96,7 +96,7 @@ static void check_changes(const struct strv *have, const char *text, const char 
 
 	check(rules_init(&rules, &net) == 0);
 	before = name[0] && rules_allow_name(&rules, name, 0);
-	if (rules_narrow(&rules, text, NULL, NULL) == 0) {
+	if (rules_narrow(&rules, text, NULL) == 0) {
 		check(rules.hosts.len <= have->len);
 		if (name[0] && str_eq(text, name) && !str_eq(name, "localhost"))
 			check(!rules_allow_name(&rules, name, 0));

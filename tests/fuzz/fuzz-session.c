@@ -77,7 +77,8 @@ bool standing_network(const struct standing *s, struct standing_network *ret)
 int standing_narrow(struct standing *s, const char *rule, unsigned *ret_gone, struct err *err)
 {
 	(void)s;
-	return rules_narrow(&rules, rule, ret_gone, err);
+	*ret_gone = 0;
+	return rules_narrow(&rules, rule, err);
 }
 
 int standing_widen(struct standing *s, const char *rule, struct err *err)

@@ -94,7 +94,7 @@ static void expect(const char *text, const char *old, const char *new, size_t co
 	struct replace_found found;
 
 	replace_find(text, strlen(text), old, strlen(old), &found);
-	tap_ok(found.count == count && replace_all(text, strlen(text), &o, &n, &out) == replaced &&
+	tap_ok(found.count == count && replace_all(text, strlen(text), &o, &n, 1000, &out) == replaced &&
 		       str_eq(str_text(&out), want),
 	       "\"%s\" by \"%s\" in \"%s\": %zu places, \"%s\"", old, new, text, found.count,
 	       str_text(&out));
