@@ -67,6 +67,48 @@ static bool has_git_folder(const char *path)
 	return false;
 }
 
+static bool is_hex(const char *text, size_t len)
+{
+	return strspn(text, "0123456789abcdef") >= len;
+}
+
+/* Objects, references, logs and the like, by a name INSIDE of a git directory: nothing that git
+ * executes or is led by, and nothing that a person could read. */
+static bool is_data(const char *inside)
+{
+	static const char *const files =
+		" HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MSG MERGE_MODE AUTO_MERGE "
+		"CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD COMMIT_EDITMSG SQUASH_MSG packed-refs "
+		"index shallow description gc.log info/exclude info/refs objects/info/packs "
+		"objects/info/commit-graph objects/pack/multi-pack-index ";
+	size_t len = strlen(inside);
+	const char *found = len == 0 || strchr(inside, ' ') ? NULL : strstr(files, inside);
+
+	for (; found; found = strstr(found + 1, inside))
+		if (found[-1] == ' ' && found[len] == ' ')
+			return true;
+	return str_starts(inside, "refs/") || str_starts(inside, "logs/") ||
+	       str_starts(inside, "sharedindex.") || str_starts(inside, "objects/pack/pack-") ||
+	       str_starts(inside, "objects/info/commit-graphs/") ||
+	       (str_starts(inside, "objects/") && is_hex(inside + 8, 2) && inside[10] == '/' &&
+		is_hex(inside + 11, 38));
+}
+
+/* Of a submodule or another working tree, too, whose name can have slashes. */
+static bool is_git_data(const char *path)
+{
+	const char *git = str_starts(path, ".git/") ? path : strstr(path, "/.git/");
+	const char *at = git ? git + (git == path ? 5 : 6) : NULL;
+
+	if (!at || is_data(at))
+		return at;
+	if (!str_starts(at, "modules/") && !str_starts(at, "worktrees/"))
+		return false;
+	while ((at = strchr(at, '/')) && !is_data(at + 1))
+		at++;
+	return at;
+}
+
 static enum entry_kind kind_of(const struct change *change)
 {
 	switch (change->kind) {
@@ -104,7 +146,8 @@ static int entry_init(struct entry *entry, const struct staged *staged, const st
 	if (!whole || !entry->name || !entry->from_name)
 		return -ENOMEM;
 	entry->in_git = has_git_folder(change->root == 0 ? change->path : whole);
-	entry->is_git_data = entry->in_git && !(change->flags & special);
+	entry->is_git_data = entry->in_git && !(change->flags & special) &&
+			     is_git_data(change->root == 0 ? change->path : whole);
 	return 0;
 }
 

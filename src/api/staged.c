@@ -112,7 +112,8 @@ bool change_stands_alone(const struct changes *changes, size_t i)
 {
 	const struct change *at = &changes->items[i], *next = at + 1;
 
-	if (!is_folder(at) || at->kind == CHANGE_MODE)
+	if (!is_folder(at) || at->kind == CHANGE_MODE ||
+	    (at->kind == CHANGE_ADD && !change_is_new_folder(at)))
 		return true;
 	/* What is below a path follows it. */
 	return i + 1 == changes->n || next->root != at->root ||

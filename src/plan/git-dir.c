@@ -24,7 +24,7 @@ enum {
 	CONFIG_MAX = 1 << 20,
 	INCLUDE_DEPTH = 10, /* git's */
 	MODULE_DEPTH = 8,
-	VISITED_MAX = 256,
+	VISITED_MAX = 1024,
 };
 
 struct git {
@@ -225,19 +225,6 @@ static char *working_tree(const char *dir)
 	return realpath(full, NULL);
 }
 
-/* A working tree below the workspace can be pointed anywhere from there; one that
- * lies elsewhere must not be through its entry here. */
-static int protect_worktree(struct git *git, const char *dir, struct err *err)
-{
-	_cleanup_(freep) char *tree = working_tree(dir);
-	int r;
-
-	if (tree && path_covers(git->workspace, tree) && !str_eq(git->workspace, tree))
-		return 0;
-	r = protect_names(git, dir, err);
-	return r < 0 ? r : protect(git, dir, "gitdir", err);
-}
-
 typedef int visit_fn(struct git *git, const char *dir, struct err *err);
 
 /* VISIT each folder in DIR/NAME; in DIR itself when NAME is NULL. */
@@ -276,20 +263,63 @@ static int visit_below(struct git *git, const char *dir, const char *name, visit
 	return r;
 }
 
-/* The name of a submodule can have slashes, and it can have submodules. */
+static int protect_repository(struct git *git, const char *dir, struct err *err);
+
+/* Whatever a repository has of its own: each of it but the protected names can be moved away for
+ * a while, from inside. */
+static bool is_repository(const char *dir)
+{
+	static const char *const parts[] = {"config", "HEAD", "hooks", "objects", "refs"};
+
+	for (size_t i = 0; i < array_len(parts); i++)
+		if (has(dir, parts[i]))
+			return true;
+	return false;
+}
+
+static int protect_module(struct git *git, const char *dir, struct err *err);
+
+/* Git's own folders, as a rule, and those that were seen to. */
+static int protect_other_module(struct git *git, const char *dir, struct err *err)
+{
+	static const char *const own[] = {"objects", "refs", "logs", "modules", "worktrees"};
+
+	for (size_t i = 0; i < array_len(own); i++)
+		if (str_eq(path_basename(dir), own[i]))
+			return 0;
+	return protect_module(git, dir, err);
+}
+
+/* The name of a submodule can have slashes, and it can have submodules. A command can make look
+ * like one what lies above a real one. */
 static int protect_module(struct git *git, const char *dir, struct err *err)
 {
-	bool found = has(dir, "HEAD");
+	bool found = is_repository(dir);
 	int r = 0;
 
 	if (++git->module_depth > MODULE_DEPTH)
 		r = err_set(err, ERR_UNSUPPORTED, -ELOOP, "submodules below %s are too deep", dir);
 	if (r == 0 && found)
-		r = protect_names(git, dir, err);
+		r = protect_repository(git, dir, err);
 	if (r == 0)
-		r = visit_below(git, dir, found ? "modules" : NULL, protect_module, err);
+		r = visit_below(git, dir, NULL, found ? protect_other_module : protect_module, err);
 	git->module_depth--;
 	return r;
+}
+
+/* A working tree below the workspace can be pointed anywhere from there; one that
+ * lies elsewhere must not be through its entry here. */
+static int protect_worktree(struct git *git, const char *dir, struct err *err)
+{
+	_cleanup_(freep) char *tree = working_tree(dir);
+	int r;
+
+	if (tree && path_covers(git->workspace, tree) && !str_eq(git->workspace, tree))
+		return 0;
+	r = protect_names(git, dir, err);
+	if (r == 0)
+		r = protect(git, dir, "gitdir", err);
+	return r < 0 ? r : visit_below(git, dir, "modules", protect_module, err);
 }
 
 static int protect_repository(struct git *git, const char *dir, struct err *err)
@@ -473,11 +503,28 @@ static int read_all_enclosing(struct git *git, struct err *err)
 	return r;
 }
 
+/* A HEAD can be moved away for a while, the configuration not. */
+static bool was_repository(const char *dir)
+{
+	_cleanup_(freep) char *path = path_join(dir, "config");
+	_cleanup_(str_release) struct str text = {0};
+	struct err ignored;
+
+	return !path || (file_read(AT_FDCWD, path, CONFIG_MAX, &text, &ignored) == 0 &&
+			 strcasestr(str_text(&text), "repositoryformatversion"));
+}
+
 /* Without a .git the workspace may be a repository itself, or become one. */
 static int probe_bare(struct git *git, struct err *err)
 {
+	int r = 0;
+
 	if (has(git->workspace, "HEAD"))
 		return protect_repository(git, git->workspace, err);
+	if (was_repository(git->workspace))
+		r = protect_repository(git, git->workspace, err);
+	if (r < 0)
+		return r;
 	return protection_add(git->protection, git->workspace, "HEAD", PROTECTED_ABSENT,
 			      (struct file_id){0}, NULL) < 0
 		       ? err_oom(err)

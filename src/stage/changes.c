@@ -77,6 +77,12 @@ static int compare(const void *a, const void *b)
 	return change_path_compare(x->path, y->path);
 }
 
+bool change_is_new_folder(const struct change *change)
+{
+	return change->kind == CHANGE_ADD && change->old.type == NODE_ABSENT &&
+	       change->new.type == NODE_DIR && !(change->new.mode & 0002);
+}
+
 const struct change *changes_find(const struct changes *changes, unsigned root, const char *path)
 {
 	struct change key = {.root = root, .path = (char *)path};
@@ -340,6 +346,29 @@ static void spread_conflicts(struct changes *changes)
 	}
 }
 
+/* A repository by what lies beside: git reads such a configuration when somebody enters the folder. */
+static int mark_bare(struct changes *changes)
+{
+	for (size_t i = 0; i < changes->n; i++) {
+		struct change *change = &changes->items[i];
+		const char *slash = strrchr(change->path, '/');
+		int above = slash ? (int)(slash + 1 - change->path) : 0;
+		_cleanup_(freep) char *head = NULL;
+
+		if (!str_eq(change->path + above, "config") || change->new.type == NODE_ABSENT ||
+		    change->flags & CHANGE_RUNS_LATER)
+			continue;
+		head = str_printf("%.*sHEAD", above, change->path);
+		if (!head)
+			return -ENOMEM;
+		if (!changes_find(changes, change->root, head))
+			continue;
+		change->flags |= CHANGE_RUNS_LATER;
+		change->why = "git may execute what it names";
+	}
+	return 0;
+}
+
 static int read_root(struct reader *reader)
 {
 	struct upper_visitor visitor = {.entry = take_entry, .gone = take_gone, .data = reader};
@@ -384,6 +413,8 @@ static int read_once(struct stage *stage, struct changes **ret, struct err *err)
 		return r;
 	sort(changes);
 	spread_conflicts(changes);
+	if (mark_bare(changes) < 0)
+		return err_oom(err);
 	*ret = take_ptr(changes);
 	return 0;
 }

@@ -108,6 +108,31 @@ static bool is_locked(struct chooser *c, const struct change *change)
 	return locked;
 }
 
+/* The lock of a reference, or of another working tree's index, lies beside it. */
+static bool has_lock(const struct chooser *c, const struct change *change)
+{
+	const char *inside = inside_git(c, change);
+	_cleanup_(freep) char *lock = NULL;
+	_cleanup_(fd_closep) int root = -1, fd = -1;
+
+	if (!inside || !git_is_reference(inside))
+		return false;
+	lock = str_printf("%s.lock", change->path);
+	if (!lock || root_open(c->stage, change->root, &root, NULL) < 0)
+		return true;
+	fd = path_open_nolink(root, lock, O_PATH, 0);
+	return fd >= 0;
+}
+
+/* Nothing would come of it but what nobody was shown: a time, an attribute. A second name in the
+ * stage is to be one in the base, too. */
+static bool does_nothing(const struct change *change)
+{
+	return change->flags & CHANGE_IS_SAME &&
+	       (change->kind == CHANGE_DELETE ||
+		(change->new.type == NODE_FILE && change->new.nlink == 1));
+}
+
 static void judge_conflict(const struct chooser *c, const struct change *change,
 			   struct verdict *verdict)
 {
@@ -140,10 +165,9 @@ static void judge(struct chooser *c, size_t i)
 		leave(verdict, APPLY_PROTECTED, change->why);
 	else if (c->reviewed && c->reviewed != c->changes && !is_as_reviewed(c->reviewed, change))
 		leave(verdict, APPLY_CHANGED, "it is not what was reviewed any more");
-	else if (is_locked(c, change))
+	else if (is_locked(c, change) || has_lock(c, change))
 		leave(verdict, APPLY_HELD, "git holds a lock there");
-	else if (change->flags & CHANGE_DROPS ||
-		 (change->flags & CHANGE_IS_SAME && change->kind == CHANGE_DELETE))
+	else if (change->flags & CHANGE_DROPS || does_nothing(change))
 		verdict->outcome = APPLY_DROPPED;
 	else if (change->flags & CHANGE_IS_CONFLICT)
 		judge_conflict(c, change, verdict);
@@ -152,16 +176,23 @@ static void judge(struct chooser *c, size_t i)
 /* A repository in which a reference is left keeps all of them. */
 static void keep_references(struct chooser *c)
 {
+	const struct change *last = NULL; /* of the repository that was looked at last */
+	size_t last_len = 0;
+
 	for (size_t i = 0; i < c->changes->n; i++) {
 		const struct change *change = &c->changes->items[i];
 		const char *inside = inside_git(c, change);
-		size_t len;
+		size_t len = inside ? (size_t)(inside - change->path) : 0;
 
 		if (!inside || !git_is_reference(inside) ||
 		    (c->verdicts[i].outcome != APPLY_CONFLICT &&
 		     c->verdicts[i].outcome != APPLY_CHANGED))
 			continue;
-		len = (size_t)(inside - change->path);
+		if (last && last->root == change->root && last_len == len &&
+		    strncmp(last->path, change->path, len) == 0)
+			continue;
+		last = change;
+		last_len = len;
 		for (size_t k = 0; k < c->changes->n; k++) {
 			const struct change *other = &c->changes->items[k];
 			const char *there = inside_git(c, other);
@@ -172,7 +203,6 @@ static void keep_references(struct chooser *c)
 				leave(&c->verdicts[k], APPLY_HELD,
 				      "the repository changed on the host, too");
 		}
-		return;
 	}
 }
 
@@ -259,6 +289,11 @@ static int need_above(struct chooser *c)
 				parent->is_asked = true;
 				leave(parent, APPLY_CONFLICT, up->why);
 				leave(verdict, APPLY_HELD, "the folder that it is in is left");
+				break;
+			}
+			if (!change_is_new_folder(up)) {
+				leave(verdict, APPLY_HELD,
+				      "the folder that it is in is left: it changes more, name it, too");
 				break;
 			}
 			*parent = (struct verdict){.is_asked = true,

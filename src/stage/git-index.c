@@ -14,6 +14,7 @@ enum {
 	ID_AT = MODE_AT + MODE_LEN + 12, /* of what is in it: behind owner, group and size */
 	EXTENDED = 0x4000,               /* flags: two more bytes follow */
 	ALIGNMENT = 8,
+	EXTENSION_HEAD = 8, /* its name, and how long it is */
 };
 
 struct reader {
@@ -112,6 +113,21 @@ static bool take_entry(struct reader *r, struct entry *ret)
 	return true;
 }
 
+/* What must be understood by whoever reads the index, and here is not: the entries of a split one
+ * are elsewhere. True, too, where it is not well formed. */
+static bool says_more(struct reader *r)
+{
+	while (r->left >= EXTENSION_HEAD) {
+		size_t len = number_at(r->at + 4);
+
+		if (r->at[0] < 'A' || r->at[0] > 'Z' || len > r->left - EXTENSION_HEAD)
+			return true;
+		r->at += EXTENSION_HEAD + len;
+		r->left -= EXTENSION_HEAD + len;
+	}
+	return r->left > 0;
+}
+
 bool git_index_is_same(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	struct reader one, other;
@@ -127,5 +143,5 @@ bool git_index_is_same(const char *a, size_t a_len, const char *b, size_t b_len)
 		    memcmp(x.rest, y.rest, x.rest_len) != 0)
 			return false;
 	}
-	return true;
+	return !says_more(&one) && !says_more(&other);
 }

@@ -29,8 +29,12 @@ static const struct runs_later {
 	const char *names, *why;
 } runs_later[] = {
 	{".git/hooks/ .githooks/ .husky/", "a git hook"},
-	{".git .git/config .git/config.worktree .git/info/attributes .gitattributes .gitmodules",
+	{".git .git/config .git/config.worktree .git/info/attributes .gitattributes .gitmodules "
+	 ".git/rebase-merge/ .git/rebase-apply/ .git/sequencer/",
 	 "git may execute what it names"},
+	{".git/objects/info/alternates", "git takes objects from where it leads"},
+	{".hg .hg/hgrc .hg/hgrc-not-shared .jj .jj/repo/config.toml",
+	 "hg or jj may execute what it names"},
 	{".github/workflows/ .github/actions/ .gitea/workflows/ .forgejo/workflows/ .circleci/ "
 	 ".buildkite/ .gitlab-ci.yml .travis.yml .drone.yml .woodpecker.yml appveyor.yml "
 	 "azure-pipelines.yml bitbucket-pipelines.yml jenkinsfile .cirrus.yml",
@@ -79,8 +83,13 @@ static bool matches(const char *path, const struct node *new, const char *name, 
 		return new->type == NODE_FILE && (new->mode & 0111) &&
 		       path_len > len &&strncasecmp(path + path_len - len, name, len) == 0;
 	}
-	if (name[len - 1] == '/')
-		return has_folder(path, name, len);
+	if (name[len - 1] == '/' && has_folder(path, name, len))
+		return true;
+	if (name[len - 1] == '/') {
+		if (new->type != NODE_LINK)
+			return false;
+		len--; /* a link in the place of the folder */
+	}
 	return path_len >= len && tolower((unsigned char)path[path_len - 1]) == name[len - 1] &&
 	       strncasecmp(path + path_len - len, name, len) == 0 &&
 	       (path_len == len || path[path_len - len - 1] == '/');
@@ -89,8 +98,10 @@ static bool matches(const char *path, const struct node *new, const char *name, 
 /* In the git directory of a submodule or of another working tree. */
 static const char *find_in_git(const char *path, const struct node *new)
 {
-	static const char *const names[] = {"hooks/",   "config",    "config.worktree", "commondir",
-					    "remotes/", "branches/", "info/attributes"};
+	static const char *const names[] = {
+		"hooks/",        "config",     "config.worktree",        "commondir",
+		"remotes/",      "branches/",  "info/attributes",        "rebase-merge/",
+		"rebase-apply/", "sequencer/", "objects/info/alternates"};
 	const char *at = path;
 
 	while (at && strncasecmp(at, ".git/", 5) != 0) {
@@ -105,8 +116,30 @@ static const char *find_in_git(const char *path, const struct node *new)
 	return NULL;
 }
 
+/* What is protected at the top is acted on further down by whoever goes there. */
+static bool has_protected_name(const char *path)
+{
+	for (const char *const *name = protected_names; *name; name++) {
+		size_t len = strlen(*name);
+
+		for (const char *at = path; (at = strchr(at, '/'));)
+			if (strncasecmp(++at, *name, len) == 0 && (!at[len] || at[len] == '/'))
+				return true;
+	}
+	return false;
+}
+
+static bool is_program(const char *path, const struct node *new)
+{
+	const char *slash = strrchr(path, '/');
+
+	return new->type == NODE_FILE &&new->mode & 0111 && !strchr(slash ? slash + 1 : path, '.');
+}
+
 static const char *find_later(const char *path, const struct node *new)
 {
+	const char *why;
+
 	if (new->type == NODE_ABSENT || new->type == NODE_DIR)
 		return NULL;
 	for (size_t i = 0; i < array_len(runs_later); i++)
@@ -117,7 +150,10 @@ static const char *find_later(const char *path, const struct node *new)
 				return runs_later[i].why;
 			name += len + (name[len] == ' ');
 		}
-	return find_in_git(path, new);
+	why = find_in_git(path, new);
+	if (!why && has_protected_name(path))
+		why = "programs of the host act on it";
+	return !why && is_program(path, new) ? "an executable file" : why;
 }
 
 static bool covers(const char *dir, const char *name, const char *path)
@@ -129,7 +165,16 @@ static bool covers(const char *dir, const char *name, const char *path)
 	       (!path[dir_len + 1 + len] || path[dir_len + 1 + len] == '/');
 }
 
-static bool is_protected(const struct marker *marker, unsigned root, const char *path)
+/* Is PATH the folder DIR, which something protected is in, or above that? */
+static bool is_above(const char *path, const char *dir)
+{
+	size_t len = strlen(path);
+
+	return strncasecmp(path, dir, len) == 0 && (!dir[len] || dir[len] == '/');
+}
+
+static bool is_protected(const struct marker *marker, unsigned root, const char *path,
+			 const struct node *new)
 {
 	const struct protection *p = &marker->protection;
 	const char *top = marker->stage->roots[root].path;
@@ -138,9 +183,12 @@ static bool is_protected(const struct marker *marker, unsigned root, const char 
 	if (!full)
 		return true;
 	if (marker->has_protection) {
+		bool replaces = new->type != NODE_DIR &&new->type != NODE_ABSENT;
+
 		for (size_t i = 0; i < p->len; i++)
-			if (p->items[i].type != PROTECTED_PARENT &&
-			    covers(p->items[i].dir, p->items[i].name, full))
+			if ((p->items[i].type != PROTECTED_PARENT &&
+			     covers(p->items[i].dir, p->items[i].name, full)) ||
+			    (replaces && is_above(full, p->items[i].dir)))
 				return true;
 		return false;
 	}
@@ -151,17 +199,29 @@ static bool is_protected(const struct marker *marker, unsigned root, const char 
 	return root != 0 || covers(top, ".git", full);
 }
 
+/* What lies in a root of its own is told by the name of that as well: that of a git directory is
+ * what it is, however it is called. */
+static char *name_in_root(const struct marker *marker, unsigned root, const char *path)
+{
+	const char *top = marker->stage->roots[root].path;
+
+	if (root == 0)
+		return strdup(path);
+	return path_join(str_ends(top, ".git") ? ".git" : path_basename(top), path);
+}
+
 unsigned marker_judge(const struct marker *marker, unsigned root, const char *path,
 		      const struct node *new, const char **ret_why)
 {
-	const char *later = find_later(path, new);
+	_cleanup_(freep) char *shown = name_in_root(marker, root, path);
+	const char *later = shown ? find_later(shown, new) : "no memory to tell";
 	unsigned flags = 0;
 
 	if (later) {
 		flags |= CHANGE_RUNS_LATER;
 		*ret_why = later;
 	}
-	if (*path && is_protected(marker, root, path)) {
+	if (*path && is_protected(marker, root, path, new)) {
 		flags |= CHANGE_IS_PROTECTED;
 		if (!later)
 			*ret_why = "programs of the host act on it";

@@ -11,15 +11,11 @@
 
 const char *git_inside(const char *root, const char *path)
 {
-	const char *in_root = strcasestr(root, ".git");
-
 	for (const char *at = path; at; at = strchr(at, '/'), at += !!at)
 		if (strncasecmp(at, ".git/", 5) == 0)
 			return at + 5;
 	/* The git directory of a worktree is a root of its own. */
-	if (in_root && (in_root[4] == '\0' || in_root[4] == '/'))
-		return path;
-	return NULL;
+	return str_ends(root, ".git") ? path : NULL;
 }
 
 bool git_is_index(const char *root, const char *path)

@@ -179,6 +179,12 @@ static int links_add(struct links *links, struct link link)
 	return 0;
 }
 
+/* To what else has its number. */
+static bool is_linked(const struct txn_item *item)
+{
+	return item->staged.type == NODE_FILE && item->staged.nlink > 1 && !item->is_marked;
+}
+
 static int make_new(struct txn *txn, size_t i, struct links *links, struct relaxed *relaxed)
 {
 	struct txn_item *item = &txn->items[i];
@@ -192,9 +198,7 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 	if (item->has_text)
 		return make_text(item->text, item->text_len, &item->staged, item->mode,
 				 root->store_fd, key);
-	first = item->staged.type == NODE_FILE && item->staged.nlink > 1
-			? links_find(links, item->root, item->staged.ino)
-			: NULL;
+	first = is_linked(item) ? links_find(links, item->root, item->staged.ino) : NULL;
 	if (first)
 		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key, 0) <
 				       0
@@ -204,7 +208,7 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 	if (parent < 0)
 		return parent;
 	r = make_copy(parent, name, &item->staged, item->mode, root->store_fd, key);
-	if (r == 0 && item->staged.type == NODE_FILE && item->staged.nlink > 1)
+	if (r == 0 && is_linked(item))
 		r = links_add(
 			links,
 			(struct link){.root = item->root, .ino = item->staged.ino, .item = i});
@@ -218,7 +222,8 @@ static int share(const struct txn *txn, struct txn_item *item, struct relaxed *r
 	const char *name;
 	int parent, r;
 
-	if (item->action != TXN_PUT || !item->settles || item->has_text || root->is_apart)
+	if (item->action != TXN_PUT || !item->settles || item->has_text || root->is_apart ||
+	    (item->is_marked && item->staged.nlink > 1))
 		return 0;
 	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
 	if (parent < 0)

@@ -360,7 +360,7 @@ static void test_state_dir(struct user *user)
 
 	tap_ok(workspace_find("proj", user, &ws, &err) == 0, "the workspace is found");
 	sha256_hex(ws.root, strlen(ws.root), hex);
-	snprintf(want, sizeof(want), "%s/proj-%.6s", state, hex);
+	snprintf(want, sizeof(want), "%s/proj-%.32s", state, hex);
 	tap_eq_str(ws.state_dir, want, "its state is named by it and by its path");
 
 	tap_ok(state_dir_open(&ws, false, &err) == -ENOENT, "it is not there at first");

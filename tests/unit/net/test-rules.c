@@ -180,7 +180,7 @@ static void test_narrow(void)
 	narrow(&rules, "10.1.2.3:5432", -ENOTSUP, 0);
 	narrow(&rules, "10.0.0.0/8", 0, 2);
 	narrow(&rules, "port:99", 0, 0);
-	narrow(&rules, "LOCALHOST.:099", 0, 2);
+	narrow(&rules, "LOCALHOST.:99", 0, 2);
 	tap_ok(!rules_allow_address(&rules, &e), "a port of the loopback, by every way");
 	narrow(&rules, "localhost:", -EINVAL, 0);
 	narrow(&rules, "localhost:1,2", -EINVAL, 0);

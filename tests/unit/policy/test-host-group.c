@@ -130,12 +130,12 @@ static void test_later(void)
 	may_reach(hosts, NULL, "b.a.org:443", true);
 	may_reach(hosts, NULL, "b.a.org:80", false);
 	may_reach(hosts, NULL, "b.b.org:443", false);
-	may_reach(hosts, NULL, "port:80", true);
-	may_reach(hosts, NULL, "port:81", false);
+	may_reach(hosts, NULL, "localhost:80", true);
+	may_reach(hosts, NULL, "localhost:81", false);
 	may_reach(hosts, NULL, "localhost", false);
 	may_reach("[ceiling]\nnetwork = \"localhost\"", NULL, "localhost", true);
 	may_reach("[ceiling]\nnetwork = \"localhost\"", NULL, "a.org:443", false);
-	may_reach(none, NULL, "port:80", false);
+	may_reach(none, NULL, "localhost:80", false);
 	may_reach(hosts, none, "b.a.org:443", false);
 	may_reach(none, hosts, "b.a.org:443", false);
 }
