@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "config/value.h"
+#include "policy/resolve.h"
 
 #define MS 1000000ull
 
@@ -92,7 +93,7 @@ int check_names(const struct context *context, char *const *names, struct strv *
 	_cleanup_(strv_release) struct strv known = {0};
 	int r = 0;
 
-	if (config_names(&context->config, (const char *const[]){"commands", NULL}, &known) < 0)
+	if (command_names(&context->config, &known) < 0)
 		return err_oom(err);
 	if (!*names)
 		r = add_listed(context, &known, ret, err);

@@ -104,6 +104,9 @@ static char *find_fix(const struct run *run, const struct spec *spec, const stru
 	if (remedy.possible && !fix)
 		fix = str_printf("pale run %s %s", remedy.option,
 				 run->command ? run->command : "…");
+	if (!fix && !remedy.possible && !remedy.allowed && str_eq(v->dimension, "network") &&
+	    remedy_is_name_server(v->target))
+		fix = str_printf("pale run --host NAME %s", run->command ? run->command : "…");
 	remedy_release(&remedy);
 	return fix;
 }

@@ -49,11 +49,10 @@ int run_make_id(char ret[RUN_ID_SIZE], struct err *err)
 
 static int no_such_command(const struct run *run, const char *name, struct err *err)
 {
-	static const char *const path[] = {"commands", NULL};
 	struct strv names = {0};
 	const char *near = NULL;
 
-	if (config_names(&run->context.config, path, &names) == 0)
+	if (command_names(&run->context.config, &names) == 0)
 		near = str_nearest(name, (const char *const *)names.items, names.len);
 	err_set(err, ERR_USAGE, -ENOENT, "no command '%s'; to run the program: pale run -- %s",
 		name, name);

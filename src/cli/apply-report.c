@@ -158,6 +158,8 @@ static int put_text(struct str *out, const struct staged *staged, const struct a
 					      : "as they are");
 	if (r == 0)
 		r = put_items(out, staged, report, true, is_undo);
+	if (r == 0 && is_undo && report->n_done == 0 && n_left > 0)
+		r = str_append(out, "what was before that: pale undo --list, then pale undo ID\n");
 	if (r == 0 && report->n_done == 0 && n_left == 0)
 		r = str_append(out, is_undo ? "there was nothing to take back\n"
 					    : "nothing is staged\n");

@@ -11,8 +11,6 @@
 #include "view/table.h"
 #include "view/toml-json.h"
 
-static const char *const commands_path[] = {"commands", NULL};
-
 static bool get_sandbox(const struct config *config, const char *name, struct setting *ret)
 {
 	return config_get(config, (const char *const[]){"commands", name, "sandbox", NULL}, ret);
@@ -134,7 +132,7 @@ int cmd_commands_list(int argc, char **argv)
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0 && config_names(&context.config, commands_path, &names) < 0)
+	if (r == 0 && command_names(&context.config, &names) < 0)
 		r = err_oom(&err);
 	if (r < 0)
 		return report(&err);
@@ -183,7 +181,7 @@ static int no_command(const struct config *config, const char *name, struct err 
 	const char *near = NULL;
 	int r = err_set(err, ERR_CONFIG, -ENOENT, "no command '%s'", name);
 
-	if (config_names(config, commands_path, &names) == 0)
+	if (command_names(config, &names) == 0)
 		near = str_nearest(name, (const char *const *)names.items, names.len);
 	return near ? err_hint(err, r, "did you mean '%s'?", near)
 		    : err_hint(err, r, "pale commands lists them");

@@ -94,7 +94,7 @@ static int check_context(struct check *check, const struct context *context)
 	if (r == 0)
 		r = check_presets(check, context);
 	if (r == 0)
-		r = config_names(&context->config, (const char *const[]){"commands", NULL}, &names);
+		r = command_names(&context->config, &names);
 	for (size_t i = 0; r == 0 && i < names.len; i++)
 		check_run(check, context, names.items[i]);
 	if (r == 0)

@@ -47,10 +47,15 @@ static int put_finding(const struct finding *at, struct str *out)
 {
 	int r = str_appendf(out, "  %-7s  %s: ", health_name(at->health), at->name);
 
-	if (r == 0)
-		r = str_append_escaped(out, at->detail, strlen(at->detail));
-	if (r == 0)
-		r = str_append_char(out, '\n');
+	for (const char *line = at->detail; r == 0; line += strcspn(line, "\n") + 1) {
+		size_t len = strcspn(line, "\n");
+
+		r = str_append_escaped(out, line, len);
+		if (r == 0)
+			r = str_append(out, line[len] ? "\n           " : "\n");
+		if (!line[len])
+			break;
+	}
 	if (r == 0 && at->costs)
 		r = put_note(at->needed ? "costs (needed here): " : "costs: ", at->costs, out);
 	if (r == 0 && *at->fix)

@@ -132,7 +132,7 @@ static int list(const struct context *context, bool as_json)
 	_cleanup_(strv_release) struct strv names = {0};
 	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out, .pretty = true};
-	int r = config_names(&context->config, (const char *const[]){"commands", NULL}, &names);
+	int r = command_names(&context->config, &names);
 
 	if (as_json)
 		json_begin_array(&json, NULL);

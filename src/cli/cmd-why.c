@@ -47,7 +47,9 @@ static int put_fix(const struct why *why, const struct cause *cause, size_t numb
 	if (cause->fix && str_starts(cause->fix, "pale "))
 		r = put(out, "     to allow it: ", cause->fix, "");
 	else if (cause->fix)
-		r = put(out, "     to allow it: pale run ", cause->fix, " …");
+		r = put(out, "     to allow it: pale run ", cause->fix, " ");
+	if (r == 0 && cause->fix && !str_starts(cause->fix, "pale "))
+		r = put(out, "", why->record.command ? why->record.command : "…", "");
 	if (r == 0 && cause->fix)
 		r = str_appendf(out, "%s\n", guess);
 	if (r == 0 && !cause->fix && remedy->allowed)

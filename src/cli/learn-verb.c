@@ -23,7 +23,7 @@ static int no_such_command(const struct config *config, const char *name, struct
 	const char *near = NULL;
 	int r = err_set(err, ERR_USAGE, -ENOENT, "no command '%s'", name);
 
-	if (config_names(config, (const char *const[]){"commands", NULL}, &names) == 0)
+	if (command_names(config, &names) == 0)
 		near = str_nearest(name, (const char *const *)names.items, names.len);
 	if (near)
 		return err_hint(err, r, "did you mean '%s'?", near);

@@ -9,13 +9,14 @@
 static int refuse_tool(struct server *server, const struct tool *tool, struct str *result)
 {
 	_cleanup_(str_release) struct str text = {0};
+	const char *stage = tool_has_option(tool, "stage") ? server->session.stage : NULL;
 
 	refusal_remember(server, tool);
 	if (str_appendf(&text,
 			"%s is not for agents here, and this attempt was recorded. The user can do "
-			"it by `pale %s`, or expose it by [mcp] expose in the user's own "
+			"it by `pale %s%s%s`, or expose it by [mcp] expose in the user's own "
 			"configuration.",
-			tool->name, tool->verb) < 0)
+			tool->name, tool->verb, stage ? " --stage " : "", stage ? stage : "") < 0)
 		return -ENOMEM;
 	return result_put(server, result, text.data, NULL, true);
 }

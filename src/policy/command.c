@@ -48,6 +48,29 @@ static int find_program(const struct config *config, const char *name, struct co
 	return r < 0 ? err_oom(err) : 0;
 }
 
+/* Rules of the user's, or the system's, for a command that only other workspaces have. */
+static bool is_elsewhere(const struct config *config, const char *name)
+{
+	const char *const table[] = {"commands", name, NULL};
+	const char *const cmd[] = {"commands", name, "cmd", NULL};
+	const char *const argv[] = {"commands", name, "argv", NULL};
+	struct setting s;
+
+	return !config_get_at(config, LAYER_WORKSPACE, table, &s) && !config_get(config, cmd, &s) &&
+	       !config_get(config, argv, &s);
+}
+
+int command_names(const struct config *config, struct strv *ret)
+{
+	_cleanup_(strv_release) struct strv all = {0};
+	int r = config_names(config, (const char *const[]){"commands", NULL}, &all);
+
+	for (size_t i = 0; i < all.len && r == 0; i++)
+		if (!is_elsewhere(config, all.items[i]))
+			r = strv_add(ret, all.items[i]);
+	return r;
+}
+
 int command_find(const struct config *config, const char *name, struct command *ret,
 		 struct err *err)
 {
@@ -57,7 +80,7 @@ int command_find(const struct config *config, const char *name, struct command *
 	struct setting s;
 	int r;
 
-	if (!config_get(config, table, &s))
+	if (!config_get(config, table, &s) || is_elsewhere(config, name))
 		return -ENOENT;
 	r = find_program(config, name, &command, err);
 	if (r < 0)

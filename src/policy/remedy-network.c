@@ -65,6 +65,19 @@ static bool is_loopback(const struct peer *peer)
 	return IN6_IS_ADDR_LOOPBACK(six) || IN6_IS_ADDR_UNSPECIFIED(six);
 }
 
+static bool asks_for_name(const struct peer *peer)
+{
+	return peer->is_literal && str_eq(peer->port, "53");
+}
+
+bool remedy_is_name_server(const char *target)
+{
+	struct peer peer;
+
+	return target && !strchr("/@", target[0]) && parse_peer(target, &peer) &&
+	       asks_for_name(&peer);
+}
+
 /* Where machines get their credentials, and what is no place of the world. */
 static const char *why_never(const struct peer *peer)
 {
@@ -191,6 +204,9 @@ int remedy_find_network(const struct attempt *a)
 		return str_eq(a->op, "resolve")
 			       ? remedy_never(a, "no name leads to the host's own loopback")
 			       : open_port(a, &peer);
+	if (asks_for_name(&peer))
+		return remedy_never(a, "a name is asked for there: with a rule for the host that "
+				       "is wanted, its name is known inside");
 	why = why_never(&peer);
 	return why ? remedy_never(a, why) : open_host(a, &peer);
 }

@@ -36,4 +36,6 @@ struct remedy {
  * can never be is no failure: `possible` says so. -ENOMEM is the only one. */
 int remedy_find(const struct spec *spec, const struct user *user, const char *dimension,
 		const char *op, const char *target, struct remedy *ret, struct err *err);
+/* Is TARGET, of an attempt to connect, where names are asked for? No rule for it would help. */
+bool remedy_is_name_server(const char *target);
 void remedy_release(struct remedy *remedy);

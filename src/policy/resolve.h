@@ -61,6 +61,7 @@ struct resolved {
 	struct spec bound; /* … then the loosest that they allow */
 };
 
+int command_names(const struct config *config, struct strv *ret); /* 0 or -ENOMEM */
 int command_find(const struct config *config, const char *name, struct command *ret,
 		 struct err *err); /* -ENOENT without err: no such command */
 void command_release(struct command *command);
