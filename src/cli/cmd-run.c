@@ -29,7 +29,7 @@ struct run_args {
 	const char *result; /* FILE, or NULL */
 	struct outfile result_file;
 	const char *spec_fd, *profile_fd_text; /* as given */
-	struct str spec;                                        /* what --spec-fd held */
+	struct str spec;                       /* what --spec-fd held */
 	int result_fd, profile_fd;
 	struct profile profile;
 };

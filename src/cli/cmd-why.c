@@ -37,6 +37,19 @@ static int put_head(const struct why *why, struct str *out)
 	return r;
 }
 
+/* As it can be typed. */
+static int put_command(const struct why *why, const char *fix, struct str *out)
+{
+	const char *command = why->record.command ? why->record.command : "…";
+	int r = str_append(out, "     to allow it: ");
+
+	if (str_starts(fix, "pale "))
+		return r < 0 ? r : put(out, "", fix, "");
+	if (r == 0)
+		r = put(out, "pale run ", fix, " ");
+	return r < 0 ? r : put(out, "", command, "");
+}
+
 /* How it could pass, or why not. */
 static int put_fix(const struct why *why, const struct cause *cause, size_t number, struct str *out)
 {
@@ -44,12 +57,8 @@ static int put_fix(const struct why *why, const struct cause *cause, size_t numb
 	const char *guess = violation_guess(cause->dimension, cause->op);
 	int r = 0;
 
-	if (cause->fix && str_starts(cause->fix, "pale "))
-		r = put(out, "     to allow it: ", cause->fix, "");
-	else if (cause->fix)
-		r = put(out, "     to allow it: pale run ", cause->fix, " ");
-	if (r == 0 && cause->fix && !str_starts(cause->fix, "pale "))
-		r = put(out, "", why->record.command ? why->record.command : "…", "");
+	if (cause->fix)
+		r = put_command(why, cause->fix, out);
 	if (r == 0 && cause->fix)
 		r = str_appendf(out, "%s\n", guess);
 	if (r == 0 && !cause->fix && remedy->allowed)

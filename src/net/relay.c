@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -69,7 +71,7 @@ int socket_reset(int fd)
 void socket_tune(int fd, bool near)
 {
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-	/* An urgent byte comes along like any other: out of the stream it would stop splice(2). */
+	/* An urgent byte comes along like any other. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &(int){1}, sizeof(int));
 	if (near) {
 		/* Between two sockets of one machine there is nothing to be measured or paced:
@@ -173,6 +175,19 @@ static ssize_t probe(struct side *from)
 	return recv(from->entry.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 }
 
+/* splice(2) stops before an urgent byte, and says that there is nothing, or no more: only a read gets
+ * past it. N: what it said. */
+static ssize_t take_urgent(const struct side *from, ssize_t n)
+{
+	int at_mark = 0;
+	char byte;
+
+	if (ioctl(from->entry.fd, SIOCATMARK, &at_mark) < 0 || !at_mark ||
+	    recv(from->entry.fd, &byte, 1, MSG_DONTWAIT) != 1)
+		return n;
+	return write(from->pipe.in, &byte, 1) == 1 ? 1 : -EPIPE;
+}
+
 /* Bytes into FROM's empty pipe; 0: the end; -EAGAIN: none yet; -EDQUOT: none may pass. */
 static ssize_t fill(struct relays *relays, struct side *from, bool sent)
 {
@@ -192,6 +207,9 @@ static ssize_t fill(struct relays *relays, struct side *from, bool sent)
 		}
 		n = splice(from->entry.fd, NULL, from->pipe.in, NULL, left < CHUNK ? left : CHUNK,
 			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+		if (n < 0)
+			n = -errno;
+		return n == 0 || n == -EAGAIN ? take_urgent(from, n) : n;
 	}
 	return n < 0 ? -errno : n;
 }

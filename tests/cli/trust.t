@@ -12,6 +12,7 @@ from palelib import PALE, Box, done, eq, has, ok  # noqa: E402
 ASKS = {
     "sandbox = off": ('[commands.x]\ncmd = "true"\nsandbox = "off"\n', "pale.toml:3"),
     "env.pass": ('[sandbox]\nenv.pass = ["AWS_SECRET_ACCESS_KEY"]\n', "pale.toml:2"),
+    "observe = false": ('[sandbox]\nobserve = false\n', "pale.toml:2"),
     "paths_readable": ('[presets.p]\npaths_readable = ["~/.ssh"]\n[sandbox]\npreset = "p"\n',
                        "pale.toml:2"),
 }

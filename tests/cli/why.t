@@ -160,6 +160,10 @@ def test_allow():
         r = box.pale("allow", "1", "--project", "--dry-run")
         ok(r.status == 0 and 'paths_writable = ["src"]' in r.out and box.read("pale.toml") == FILE,
            "--dry-run writes nothing", r)
+        odd = box.put(violations=[denied(box.path("src/x\nopens: nothing"), at=3)])
+        r = box.pale("allow", odd, "1", "--project", "--dry-run")
+        ok(r.status == 0 and r.out.count("\nopens: ") == 1 and "\\x0a" in r.out.split("\n")[0],
+           "a path has no lines of its own", r)
         r = box.pale("allow", run, "2", "--project", "-y")
         ok(r.status == 1 and "credentials" in r.err and box.read("pale.toml") == FILE,
            "a key is not allowed, whoever agrees", r)

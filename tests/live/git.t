@@ -233,5 +233,44 @@ def case_submodules_and_bare_PT04_PT05(p):
     agree(p, 'a workspace that is a bare repository')
 
 
-main(case_work_inside, case_linked_worktree_PT04, case_not_ones_own, case_pointers_PT04,
+@only_first
+def case_what_an_earlier_run_prepared_PT04(p):
+    """Which repositories there are must not be told by what a command can move away, or make."""
+    sub, away, tree = p.base / 'sub', p.base / 'away', p.base / 'tree-of-sub'
+    clean(p, sub, away, tree)
+    make(p, sub)
+    make(p, p.ws)
+    for name in ('lib/one', 'two'):
+        p.run(*GIT, 'submodule', 'add', '-q', sub, name)
+    p.run(*GIT, 'commit', '-qam', 'modules')
+    p.run(*GIT, 'worktree', 'add', '-q', away)
+    p.run(*GIT, 'submodule', 'update', '-q', '--init', cwd=away)
+    p.run(*GIT, 'worktree', 'add', '-q', tree, cwd=p.ws / 'two')
+    git = p.ws / '.git'
+    cases = ((git / 'modules/two', 'mv .git/modules/two/HEAD .git/modules/two/H', 'config'),
+             (git / 'modules/lib/one', 'touch .git/modules/lib/HEAD', 'config'),
+             (git / 'worktrees/away/modules/two', 'true', 'config'),
+             (git / 'modules/two/worktrees/tree-of-sub', 'true', 'commondir'))
+    for where, first, name in cases:
+        ok((where / name).exists(), p, f'{where}: is there')
+        before = (where / name).read_bytes()
+        p.sh('--', first)
+        r = p.sh('--', f'echo x >>{where}/{name}; mkdir -p {where}/hooks; echo x >{where}/hooks/evil; sleep 0.1')
+        ok(r.booted and (where / name).read_bytes() == before and not (where / 'hooks/evil').exists(), p, f'{where.relative_to(git)}: after `{first}`', r)
+        r = p.run('sh', '-c', f'echo "# x" >>{where}/{name}')
+        ok((where / name).read_bytes() != before, p, 'twin: we can', r)
+        (where / name).write_bytes(before)
+    p.run('sh', '-c', 'mv .git/modules/two/H .git/modules/two/HEAD; rm .git/modules/lib/HEAD')
+    r = p.sh('--', 'cd two && git checkout -q -b new && echo 1 >n && git add n && git -c user.name=t -c user.email=t@t commit -qm n && git log --oneline | wc -l')
+    ok(r.booted and r.code == 0, p, 'work in a submodule goes on', r)
+    clean(p)
+    p.run(*GIT, 'init', '-q', '--bare')
+    p.sh('--', 'mv HEAD H')
+    before = (p.ws / 'config').read_bytes()
+    r = p.sh('--', 'echo x >>config; echo x >hooks/post-receive')
+    ok(r.booted and (p.ws / 'config').read_bytes() == before and not (p.ws / 'hooks/post-receive').exists(), p, 'a bare one whose HEAD is away', r)
+    clean(p, sub, away, tree)
+
+
+main(case_what_an_earlier_run_prepared_PT04, case_work_inside, case_linked_worktree_PT04, case_not_ones_own, case_pointers_PT04,
      case_hooks_elsewhere_PT03, case_submodules_and_bare_PT04_PT05)

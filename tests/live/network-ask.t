@@ -18,6 +18,7 @@ enter_apart()
 lab = Lab()
 lab.hosts(**{'good.test': [FAR4], 'other.test': [OTHER4], 'third.test': [OTHER4]})
 GOOD, OTHER = lab.listen(FAR4, 8000), lab.listen(OTHER4, 8000)
+LOCAL = lab.listen('127.0.0.1', 8123, far=False)
 QUESTION = rb'wants to reach ([^ ]+) \(([^)]*)\)\r\n  \[o\]nce, (\[a\]lways, )?\[n\]o\? '
 
 
@@ -107,6 +108,16 @@ def case_once(p):
         ok(t.restored, p, 'the terminal is given back as it was')
     ok(taken() == (2, 0), p, 'two connections came')
     ok(not (p.base / 'config/pale/pale.toml').exists() or b'good.test' not in (p.base / 'config/pale/pale.toml').read_bytes(), p, 'nothing was written down')
+
+
+def case_a_host_called_port(p):
+    """Its name is no rule for the loopback of the host."""
+    tool = net_tool(p, 'net-client')
+    with Term(p, '--ask', '--', 'sh', '-c', f'{tool} blocking port 8123; {tool} blocking 127.0.0.1 8123; echo DONE') as t:
+        asked = t.wait(QUESTION)
+        ok(asked and asked[1] == b'port:8123', p, 'it is asked about', t.seen)
+        t.type('o\r')
+        ok(t.wait(rb'DONE') and t.end() == 0 and b'=ok' not in t.seen and LOCAL.taken() == 0, p, 'a yes opens no more than that', t.seen)
 
 
 def case_no(p):
@@ -279,7 +290,15 @@ def case_sessions(p):
             t.proc.kill()
             t.proc.wait()
         r = verb('exec', '-s', 'asks', '--', 'true')
-        ok(r.code == 0 and taken() == (0, 0), p, 'a client that is gone has said no, and the session lives', r)
+        ok(r.code == 0 and taken() == (0, 0), p, 'who is gone gets nothing, and the session lives', r)
+        short = [p.pale_path, 'exec', '-s', 'asks', '--ask', '--', 'sh', '-c', f'{tool} blocking third.test 8000 & sleep 1; kill $!']
+        with Term(p, argv=short) as t:
+            ok(t.wait(QUESTION), p, 'nor has it said no: the next one is asked', t.seen)
+            t.end()
+        with Term(p, argv=gone) as t:
+            ok(t.wait(QUESTION), p, 'nor who ended before the answer', t.seen)
+            t.type('o\r')
+            ok(t.wait(rb'=ok pong') and t.end() == 0 and taken() == (0, 1), p, 'twin: a yes is one', t.seen)
     finally:
         verb('session', 'rm', 'asks')
 
@@ -341,6 +360,6 @@ def case_what_was_on_its_way(p):
         ok(t.wait(rb'=ok pong') and t.end() == 0 and taken() == (1, 0), p, 'twin: typed later, it is', t.seen)
 
 
-main(case_a_screen_that_was_spoiled, case_what_was_on_its_way, case_sessions, case_a_session_that_is_configured_to, case_once,
+main(case_a_host_called_port, case_a_screen_that_was_spoiled, case_what_was_on_its_way, case_sessions, case_a_session_that_is_configured_to, case_once,
      case_no, case_nobody_to_ask, case_input_and_output, case_always, case_configured, case_ceiling, case_flood,
      case_the_run_ends, uids=(1000,))

@@ -54,6 +54,41 @@ def case_real_programs(p):
         ok(r.rest == b'pong 127.0.0.1 8000\n', p, 'node', r)
 
 
+OUT_OF_BAND = """
+import socket, sys
+s = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+s.sendall(b'one '); s.send(b'X', socket.MSG_OOB); s.sendall(b' two'); s.shutdown(socket.SHUT_WR)
+s.settimeout(5)
+got = b''
+while (data := s.recv(100)): got += data
+print('GOT', got)
+"""
+
+
+def case_urgent_data(p):
+    """It comes along, and nothing is lost behind it."""
+    script = p.write(p.ws / 'oob.py', OUT_OF_BAND)
+    listener = socket.create_server(('127.0.0.1', 0))
+    port = listener.getsockname()[1]
+
+    def serve():
+        fd, _ = listener.accept()
+        fd.setsockopt(socket.SOL_SOCKET, socket.SO_OOBINLINE, 1)
+        got = b''
+        while (data := fd.recv(100)):
+            got += data
+        fd.sendall(got[:4])
+        fd.send(b'!', socket.MSG_OOB)
+        fd.sendall(got[4:])
+        fd.close()
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    r = p.sh(*LOCAL, '--', f'python3 {script} {port}')
+    thread.join(5)
+    ok(r.booted and b"GOT b'one " in r.out and b" two'" in r.out and not thread.is_alive(), p, 'there and back', r)
+    listener.close()
+
+
 def case_nothing_else(p):
     tool = net_tool(p, 'net-client')
     forget()
@@ -232,6 +267,23 @@ def case_exposed(p):
         ok(ask('127.0.0.1', 9000) != b'from inside hello\n', p, 'nobody serves the first one')
     with serving(p, *LOCAL, port=9000):
         ok('refused' in str(ask('127.0.0.1', 9000)), p, 'twin: what is not exposed is not reached')
+
+
+def case_exposed_to_many(p):
+    """Who comes from outside takes nothing of what the command may have."""
+    line = ('import socket,time\ns = socket.create_server(("127.0.0.1", 7755)); s.settimeout(0.5); held = []\n'
+            'open("up", "w").close()\n'
+            'try:\n  while True: held.append(s.accept())\n'
+            'except TimeoutError: pass\n'
+            'c = socket.create_connection(("127.0.0.1", 8000), 5); c.sendall(b"x\\n"); print("HELD", len(held), c.recv(50))\n')
+    (p.ws / 'up').unlink(missing_ok=True)
+    proc = p.start_pale(*LOCAL, '--connections', '8', '--expose', '7755', '--', 'python3', '-c', line, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    up = wait_for(lambda: (p.ws / 'up').exists(), 10)
+    clients = [socket.create_connection(('127.0.0.1', 7755)) for _ in range(12)]
+    out, err = proc.communicate(timeout=20)
+    for c in clients:
+        c.close()
+    ok(up and b'HELD 8' in out and b'pong' in out, p, 'eight come in, and it still gets out', out + err)
 
 
 def case_expose_in_use(p):
@@ -418,6 +470,6 @@ def case_supervisor_is_killed_NW23(p):
     watched.close()
 
 
-main(case_reached, case_real_programs, case_nothing_else, case_ports, case_closed_ports, case_few_open_files, case_its_own_listener_wins, case_served_inside_NW21,
+main(case_urgent_data, case_exposed_to_many, case_reached, case_real_programs, case_nothing_else, case_ports, case_closed_ports, case_few_open_files, case_its_own_listener_wins, case_served_inside_NW21,
      case_exposed, case_expose_in_use, case_both_directions, case_datagrams, case_unix_sockets_NW05, case_integration, case_sockets_of_the_supervisor_NW23, case_session,
      case_supervisor_is_killed_NW23, uids=(1000,))

@@ -216,6 +216,23 @@ def case_replaced_on_the_host_FW15(p):
     (p.ws / 'g').rename(p.ws / '.git')
 
 
+def case_verbs_of_pale_meanwhile(p):
+    """What the user tells pale to write while a command runs."""
+    fresh(p)
+    p.write(p.ws / 'pale.toml', '# old\n')
+    r = during(p, 'echo evil >>pale.toml; exit 0', lambda: p.verb('commands', 'register', 'x', 'true'))
+    ok(r.booted and r.code == 0 and 'evil' not in (p.ws / 'pale.toml').read_text() and '[commands.x]' in (p.ws / 'pale.toml').read_text(), p,
+       'a command is registered, and the run goes on', r)
+    (p.ws / 'pale.toml').unlink()
+    said = []
+    r = during(p, 'exit 0', lambda: said.append(p.verb('init')))
+    ok(said[0].code == 1 and b'taken away at once' in said[0].err and not (p.ws / 'pale.toml').exists(), p, 'what would be the first pale.toml is not said to be there', said[0])
+    forget(p)
+    r = during(p, 'exit 0', lambda: (p.write(p.ws / '.git/hooks/mine', 'x\n'), p.write(p.ws / '.git/foo', 'x\n'), p.write(p.ws / 'HEADX', 'x\n')))
+    ok(r.booted and r.code == 0 and b'replaced outside' not in r.err, p, 'a file more in a protected folder is no alarm', r)
+    (p.ws / '.git/hooks/mine').unlink()
+
+
 def removed_while(p, code, meanwhile, *options):
     """CODE runs inside; when it says so, MEANWHILE, and the host removes pale.toml."""
     p.write(p.ws / 'pale.toml', '# mine\n')
@@ -556,7 +573,7 @@ def case_while_pale_is_stopped(p):
         ok(proc.returncode == 0 and len(quarantined(p)) == 5 and not (p.ws / '.envrc').exists(), p, f'{name}: and goes on when it is told to', f'{quarantined(p)}\n{said}')
 
 
-main(case_while_pale_is_stopped, case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
+main(case_verbs_of_pale_meanwhile, case_while_pale_is_stopped, case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
      case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
      case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_behind_a_closed_folder_PT02, case_all_go_on, case_full_disk_PT02, case_only_where_it_matters,
      case_folded_case_PT07, case_without_inotify, case_window_PT02)

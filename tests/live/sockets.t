@@ -100,6 +100,17 @@ def case_each_kind_NW05(p):
         reached(p, 'twin: when off', *OFF, of=of)
 
 
+def case_that_somebody_is_connected_to(p):
+    """As syslog(3) is: the kernel has the server for connected, then."""
+    with servers(Server(p.ws / 'log', 'dgram')) as of:
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        client.connect(bytes(of[0].path))
+        for options in p.each((), ('--filesystem', 'unrestricted')):
+            closed(p, f'a server with a client: {" ".join(options) or "as it is"}', *options, of=of)
+        reached(p, 'twin: when off', *OFF, of=of)
+        client.close()
+
+
 def case_names(p):
     sub = p.mkdir(p.ws / 'sub')
     p.mkdir(sub / 'deep')
@@ -302,5 +313,5 @@ def case_they_come_and_go(p):
     shutil.rmtree(p.ws / 'churn-0', ignore_errors=True)
 
 
-main(case_each_kind_NW05, case_names, case_other_places, case_named, case_made_inside, case_overlays, case_it_stays_in_its_place, case_hard_links,
+main(case_that_somebody_is_connected_to, case_each_kind_NW05, case_names, case_other_places, case_named, case_made_inside, case_overlays, case_it_stays_in_its_place, case_hard_links,
      case_it_is_told, case_sessions, case_without_netlink, case_they_come_and_go)

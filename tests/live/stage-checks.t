@@ -4,6 +4,7 @@
 
 Each case runs the command with --staged, looks at the verdict of the verbs, and then at
 the host: the canary outside, the workspace, and what is still staged."""
+import shlex
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -289,7 +290,90 @@ def case_the_mode_of_the_workspace(p):
     p.ws.chmod(0o755)
 
 
-main(case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
+def git_here(p):
+    subprocess.run(['git', 'init', '-q', p.ws], check=True)
+    if os.geteuid() == 0:
+        subprocess.run(['chown', '-R', f'{p.owner}:{p.owner}', p.ws / '.git'], check=True)
+
+
+def case_a_link_above_what_is_protected_PT02(p):
+    fresh(p, tools__README='r\n')
+    git_here(p)
+    with open(p.ws / '.git/config', 'a') as f:
+        f.write('[core]\n\thooksPath = tools/hooks\n')
+    staged(p, 'mkdir -p x/hooks; echo evil >x/hooks/pre-commit; rm -r tools; ln -s x tools')
+    ok(names(p)['tools']['protected'], p, 'a link in the place of its folder is marked', names(p))
+    r = p.verb('apply')
+    ok(not (p.ws / 'tools').is_symlink() and not (p.ws / 'tools/hooks/pre-commit').exists() and (p.ws / 'x/hooks/pre-commit').exists(), p, 'and left, the rest is not', r)
+    r = p.verb('apply', '--include-protected', 'tools')
+    ok((p.ws / 'tools').is_symlink(), p, 'twin: when it is named', r)
+
+
+def case_a_file_that_became_a_folder(p):
+    """What is in the folder does not take the file along."""
+    fresh(p, conf='precious\n', other='o\n')
+    staged(p, 'rm conf; mkdir conf; echo new >conf/a; mkdir wide deep; chmod 777 wide; echo w >wide/f; echo d >deep/f')
+    r = p.verb('apply', 'conf/a', 'wide/f', 'deep/f')
+    ok(r.code == 1 and (p.ws / 'conf').read_text() == 'precious\n' and r.out.count(b'name it, too') == 2 and not (p.ws / 'wide').exists(), p, 'it stays', r)
+    ok((p.ws / 'deep/f').exists(), p, 'twin: a folder that is only new comes along')
+    ok(names(p).get('wide', {}).get('status') or 'wide' in str(names(p)), p, 'a folder that everybody can write to is shown', names(p))
+    r = p.verb('apply')
+    ok((p.ws / 'conf/a').read_text() == 'new\n' and (p.ws / 'wide/f').exists(), p, 'twin: all of it', r)
+
+
+def case_one_file_by_two_names(p):
+    fresh(p)
+    p.write(p.mkdir(p.ws / '.vscode') / 'tasks.json', '{}\n')
+    staged(p, 'echo 1 >notes; ln -f notes .vscode/tasks.json; echo 2 >a; ln a b')
+    r = p.verb('apply', '--include-protected', '.vscode')
+    ok((p.ws / '.vscode/tasks.json').stat().st_nlink == 1 and (p.ws / 'notes').stat().st_nlink == 1, p, 'a protected one is a file of its own', r)
+    ok((p.ws / 'a').stat().st_nlink == 2, p, 'twin: others stay one')
+
+
+def case_what_runs_later_is_marked_PT03_PT05(p):
+    fresh(p, f='f\n')
+    git_here(p)
+    staged(p, """mkdir -p src/.GIT node_modules/.git .git/rebase-merge sub b/objects hk; echo 'evil()' >src/.GIT/index.js; echo x >node_modules/.git/runme
+        echo 'exec x' >.git/rebase-merge/git-rebase-todo; echo x >sub/.envrc; ln -s hk .githooks; echo x >b/HEAD; echo x >b/config; echo x >run; chmod +x run
+        mkdir -p .git/objects/info .hg; echo /x >.git/objects/info/alternates; echo x >.hg/hgrc; echo plain >text""")
+    marks = names(p)
+    for name in ('.git/rebase-merge/git-rebase-todo', 'sub/.envrc', '.githooks', 'b/config', 'run', '.git/objects/info/alternates', '.hg/hgrc'):
+        ok(marks.get(name, {}).get('runs_later'), p, f'{name} is marked', marks.get(name))
+    ok(not marks['text'].get('runs_later'), p, 'twin: a text is not')
+    r = p.verb('diff', '--stat')
+    shown = [n for n in (b'src/.GIT/index.js', b'node_modules/.git/runme') if n in r.out]
+    ok(len(shown) == 2, p, "what only looks like git's own is shown", r)
+    p.verb('discard', '--all')
+
+
+def case_what_git_locks(p):
+    fresh(p, **{'Cargo.lock': '', 'src': 'a\n'})
+    git_here(p)
+    staged(p, 'echo b >>src; git update-ref refs/heads/x $(git hash-object -w src) 2>/dev/null; mkdir -p .git/refs/heads; echo 0 >.git/refs/heads/y')
+    p.write(p.ws / '.git/refs/heads/y.lock', '')
+    r = p.verb('apply')
+    ok((p.ws / 'src').read_text() == 'a\nb\n' and not (p.ws / '.git/refs/heads/y').exists() and b'git holds a lock' in r.out, p, 'a reference that is locked waits', r)
+    (p.ws / '.git/refs/heads/y.lock').unlink()
+    r = p.verb('apply')
+    ok((p.ws / '.git/refs/heads/y').exists(), p, 'twin: until it is free', r)
+
+
+def case_commands_to_type(p):
+    """What apply says can be done works where it is typed, and nothing else does."""
+    fresh(p, **{'pale.toml': ''})
+    name = "a;touch owned;' $(id)"
+    r = p.sh('--stage', 'other', '--', f"mkdir .vscode; echo x >.vscode/{shlex.quote(name)}")
+    ok(r.booted and r.code == 0, p, 'the command ran', r)
+    sub = p.mkdir(p.ws / 'sub')
+    r = p.verb('apply', '--stage', 'other', cwd=sub)
+    line = next((l.split('to apply it: ', 1)[1] for l in r.out.decode().splitlines() if 'to apply it: ' in l), '')
+    ok('--stage other' in line, p, 'it names the stage', r)
+    r = p.run('sh', '-c', line.replace('pale ', f'{p.pale_path} ', 1), cwd=sub)
+    ok(r.code == 0 and (p.ws / '.vscode' / name).exists() and not (sub / 'owned').exists(), p, 'and is one word for a shell', f'{line}\n{r}')
+
+
+main(case_a_link_above_what_is_protected_PT02, case_a_file_that_became_a_folder, case_one_file_by_two_names,
+     case_what_runs_later_is_marked_PT03_PT05, case_what_git_locks, case_commands_to_type, case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
      case_a_folder_of_somebody_else, case_holes_SW09, case_two_at_once_SW21,
      case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
      case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11,

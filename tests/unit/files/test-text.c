@@ -94,7 +94,8 @@ static void expect(const char *text, const char *old, const char *new, size_t co
 	struct replace_found found;
 
 	replace_find(text, strlen(text), old, strlen(old), &found);
-	tap_ok(found.count == count && replace_all(text, strlen(text), &o, &n, 1000, &out) == replaced &&
+	tap_ok(found.count == count &&
+		       replace_all(text, strlen(text), &o, &n, 1000, &out) == replaced &&
 		       str_eq(str_text(&out), want),
 	       "\"%s\" by \"%s\" in \"%s\": %zu places, \"%s\"", old, new, text, found.count,
 	       str_text(&out));
@@ -106,6 +107,9 @@ static void test_replace(void)
 	struct str old = {.data = "a\nb", .len = 3}, crlf = {.data = "a\r\nb", .len = 4};
 
 	expect("abc", "b", "X", 1, 1, "aXc");
+	tap_eq_int(replace_all("aaaa", 4, &(struct str){.data = "a", .len = 1},
+			       &(struct str){.data = "xyz", .len = 3}, 11, &(struct str){0}),
+		   -EFBIG, "no more than was asked for is made");
 	expect("aaa", "aa", "b", 2, 1, "ba");
 	expect("abab", "ab", "", 2, 2, "");
 	expect("abc", "x", "y", 0, 0, "abc");

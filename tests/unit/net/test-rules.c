@@ -224,7 +224,8 @@ static void test_widen(void)
 	       "one port of the loopback is added");
 	tap_ok(rules_widen(&rules, "localhost", NULL) == 0 && rules_allow_address(&rules, &other),
 	       "then all");
-	tap_ok(rules_widen(&rules, "localhost:97", NULL) == 0 && rules_allow_address(&rules, &other),
+	tap_ok(rules_widen(&rules, "localhost:97", NULL) == 0 &&
+		       rules_allow_address(&rules, &other),
 	       "one of all changes nothing");
 	tap_ok(rules_widen(&rules, "*", NULL) == -EINVAL, "everything is no rule");
 	tap_ok(rules_narrow(&rules, "localhost", NULL) == 0 &&
