@@ -186,7 +186,7 @@ static int look_at_backends(const struct context *context, struct asker *asker,
 
 	if (r == -ENOMEM)
 		return r;
-	local->ready = r == 0;
+	local->ready = local->background = r == 0; /* in a session */
 	if (r < 0)
 		snprintf(local->reason, sizeof(local->reason), "%.250s", why.message);
 	for (int layer = 0; layer < LAYER_COUNT_; layer++) {

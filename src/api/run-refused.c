@@ -91,24 +91,31 @@ static char *widening(const struct run *run, const char *option)
 	return NULL;
 }
 
+/* The option that would have let it through. Who asked a name server wants names. NULL: none. */
+static const char *find_option(const struct violation *v, const struct remedy *remedy)
+{
+	if (remedy->possible)
+		return remedy->option;
+	return !remedy->allowed && str_eq(v->dimension, "network") &&
+			       remedy_is_name_server(v->target)
+		       ? "--host NAME"
+		       : NULL;
+}
+
 static char *find_fix(const struct run *run, const struct spec *spec, const struct violation *v)
 {
-	struct remedy remedy = {0};
-	char *fix = NULL;
+	_cleanup_(remedy_release) struct remedy remedy = {0};
+	const char *option;
+	char *fix;
 
 	if (remedy_find(spec, &run->context.user, v->dimension, v->op, v->target, &remedy, NULL) <
 	    0)
 		return NULL;
-	if (remedy.possible)
-		fix = widening(run, remedy.option);
-	if (remedy.possible && !fix)
-		fix = str_printf("pale run %s %s", remedy.option,
-				 run->command ? run->command : "…");
-	if (!fix && !remedy.possible && !remedy.allowed && str_eq(v->dimension, "network") &&
-	    remedy_is_name_server(v->target))
-		fix = str_printf("pale run --host NAME %s", run->command ? run->command : "…");
-	remedy_release(&remedy);
-	return fix;
+	option = find_option(v, &remedy);
+	if (!option)
+		return NULL;
+	fix = widening(run, option);
+	return fix ? fix : str_printf("pale run %s %s", option, run->command ? run->command : "…");
 }
 
 /* With what a session may reach now; all of it is borrowed. */

@@ -146,18 +146,6 @@ struct opt_table options_trust(void)
 	return TABLE(items);
 }
 
-struct opt_table options_status(void)
-{
-	static const struct opt items[] = {
-		{"preset", 0, "NAME", "the boundary of this preset instead", OPT_PRESET, NULL},
-		JSON,
-		WORKSPACE,
-		HELP,
-	};
-
-	return TABLE(items);
-}
-
 struct opt_table options_init(void)
 {
 	static const struct opt items[] = {

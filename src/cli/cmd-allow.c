@@ -44,7 +44,9 @@ static int read_order(const struct args *args, struct order *ret, struct err *er
 	int at = 0, r;
 
 	if (order.user == (args->values[OPT_PROJECT] != NULL)) {
-		r = err_set(err, ERR_USAGE, -EINVAL, "allow: say where: --project or --user");
+		r = err_set(err, ERR_USAGE, -EINVAL,
+			    order.user ? "allow: either --project or --user"
+				       : "allow: say where: --project or --user");
 		return err_hint(err, r,
 				"--project writes the workspace's pale.toml, --user your own");
 	}

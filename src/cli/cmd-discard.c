@@ -22,7 +22,8 @@ static int confirm(const struct staged *staged, const struct stage_args *args, s
 	if (!has_terminal()) {
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "discard: there is no terminal to ask on, and no path was named");
-		return err_hint(err, r, "pale discard --all throws all %zu changes away", count);
+		return err_hint(err, r, "pale discard --all throws %s%zu change%s away",
+				count == 1 ? "the " : "all ", count, count == 1 ? "" : "s");
 	}
 	question = str_printf(count == 1 ? "Throw the %zu staged change away? [y/N] "
 					 : "Throw all %zu staged changes away? [y/N] ",

@@ -156,12 +156,20 @@ static int deliver(const struct exec_args *args, const struct session_answer *an
 	return status;
 }
 
+/* For `pale wait` and the like: without it nobody finds the command again. */
+static int print_id(const struct session_answer *answer)
+{
+	_cleanup_(str_release) struct str out = {0};
+
+	return str_appendf(&out, "%s\n", answer->run) < 0 ? report_oom() : emit(&out);
+}
+
 static int finish(const struct exec_args *args, struct session_answer *answer)
 {
 	for (size_t i = 0; i < answer->notes.len && !args->call.quiet; i++)
 		report(&answer->notes.items[i]);
-	if (args->call.background && !args->call.wants_json)
-		printf("%s\n", answer->run), fflush(stdout);
+	if (args->call.background && !args->call.wants_json && print_id(answer) != 0)
+		return STATUS_ERROR;
 	if (deliver(args, answer, NULL) != 0 && answer->status == 0)
 		return STATUS_ERROR;
 	return answer->status;

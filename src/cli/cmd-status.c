@@ -6,6 +6,7 @@
 #include "api/posture.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
+#include "cli/common-ask.h"
 #include "cli/common.h"
 #include "store/store.h"
 #include "view/table.h"
@@ -356,27 +357,51 @@ static bool count(const struct context *context, struct store_counts *ret)
 	return r == 0;
 }
 
+struct status_args {
+	struct ask ask;
+	const char *workspace;
+	bool json;
+};
+
+static int set_option(const struct opt *opt, const char *value, void *data, struct err *err)
+{
+	struct status_args *args = data;
+
+	if (opt->id == OPT_JSON) {
+		args->json = true;
+		return 0;
+	}
+	return ask_set(&args->ask, &args->workspace, opt, value, err);
+}
+
+static void status_args_release(struct status_args *args)
+{
+	ask_release(&args->ask);
+}
+
 int cmd_status(int argc, char **argv)
 {
+	_cleanup_(status_args_release) struct status_args args = {0};
 	_cleanup_(context_release) struct context context = {0};
 	_cleanup_(posture_release) struct posture posture = {0};
 	struct store_counts counts;
-	struct ask ask = {0};
-	struct args args;
+	struct opt_args operands;
 	bool known;
 	struct err err = {0};
-	int r = verb_begin(VERB_STATUS, argc, argv, &args, &context, &err);
+	int r = verb_parse(VERB_STATUS, argc, argv, set_option, &args, &operands, &err);
 
 	if (r > 0)
 		return STATUS_OK;
-	if (r == 0) {
-		ask.preset = args.values[OPT_PRESET];
-		r = posture_probe(&context, &ask, &posture, &err);
-	}
+	if (r == 0)
+		r = ask_check(&args.ask, &err);
+	if (r == 0)
+		r = context_load(args.workspace, &context, &err);
+	if (r == 0)
+		r = posture_probe(&context, &args.ask, &posture, &err);
 	if (r < 0)
 		return report(&err);
 	known = count(&context, &counts);
-	r = args.values[OPT_JSON] ? status_json(&context, &posture, known ? &counts : NULL)
-				  : status_text(&context, &posture, known ? &counts : NULL);
+	r = args.json ? status_json(&context, &posture, known ? &counts : NULL)
+		      : status_text(&context, &posture, known ? &counts : NULL);
 	return r == STATUS_OK && posture.refused ? STATUS_ERROR : r;
 }

@@ -27,11 +27,17 @@ char *cache_dir(const struct workspace *workspace, const char *path)
 /* A folder NAME in DIR that is a folder and nothing else. */
 static int make_dir(int dir, const char *name, struct err *err)
 {
+	struct stat st;
 	int fd;
 
 	if (mkdirat(dir, name, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, -errno, "make the cache %s", name);
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* A command can close its cache, but not for those that come later. */
+	if (fd < 0 && errno == EACCES && fchmodat(dir, name, 0700, 0) == 0)
+		fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
+		(void)fchmod(fd, st.st_mode | 0700);
 	return fd < 0 ? err_sys(err, -errno, "open the cache %s", name) : fd;
 }
 

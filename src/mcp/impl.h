@@ -151,6 +151,8 @@ int tool_prepare_write(struct server *server, struct call *call);
 int tool_prepare_run_now(struct server *server, struct call *call);
 /* "pale" and the words of VERB, of a call that is new or goes another step. 0 or -ENOMEM. */
 int argv_begin(struct call *call, const char *verb);
+/* The options by which the server was given a boundary of its own. */
+int argv_add_boundary(const struct server *server, struct call *call);
 /* A copy of the call's argv in which our session or stage is named. */
 int argv_finish(const struct server *server, const struct call *call, struct strv *ret);
 

@@ -90,6 +90,8 @@ static int make_argv(const struct server *server, struct call *call, const char 
 
 	if (r == 0)
 		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0 && !command)
+		r = argv_add_boundary(server, call);
 	return r < 0 || !command ? r : strv_add(&call->argv, command);
 }
 

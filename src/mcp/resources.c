@@ -206,6 +206,8 @@ static int make_argv(const struct server *server, struct call *call)
 
 	if (r == 0)
 		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0 && call->detail == STATUS)
+		r = argv_add_boundary(server, call);
 	if (r == 0 && call->detail == STAGE_DIFF)
 		return strv_addf(&call->argv, "--stage=%s", server->session.stage);
 	return r < 0 ? r : strv_add(&call->argv, "--json");

@@ -134,6 +134,15 @@ static int add_operands(struct call *call)
 	return r;
 }
 
+int argv_add_boundary(const struct server *server, struct call *call)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < server->setup.session->len; i++)
+		r = strv_add(&call->argv, server->setup.session->items[i]);
+	return r;
+}
+
 /* The verb, what every call of it gets, and the options. */
 static int begin(const struct server *server, struct call *call, const char *verb)
 {
@@ -145,6 +154,8 @@ static int begin(const struct server *server, struct call *call, const char *ver
 		r = strv_add(&call->argv, "--json");
 	if (r == 0)
 		r = strv_addf(&call->argv, "--workspace=%s", server->setup.workspace);
+	if (r == 0 && str_eq(verb, "status"))
+		r = argv_add_boundary(server, call);
 	return r < 0 ? r : add_options(call);
 }
 

@@ -509,9 +509,11 @@ static bool was_repository(const char *dir)
 	_cleanup_(freep) char *path = path_join(dir, "config");
 	_cleanup_(str_release) struct str text = {0};
 	struct err ignored;
+	int r = path ? file_read(AT_FDCWD, path, CONFIG_MAX, &text, &ignored) : -ENOMEM;
 
-	return !path || (file_read(AT_FDCWD, path, CONFIG_MAX, &text, &ignored) == 0 &&
-			 strcasestr(str_text(&text), "repositoryformatversion"));
+	if (r < 0)
+		return r != -ENOENT && r != -EINVAL && r != -EFBIG;
+	return strcasestr(str_text(&text), "repositoryformatversion");
 }
 
 /* Without a .git the workspace may be a repository itself, or become one. */

@@ -63,9 +63,9 @@ struct changes {
 int changes_read(struct stage *stage, struct changes **ret, struct err *err);
 struct changes *changes_free(struct changes *changes);
 DEFINE_CLEANUP(struct changes *, changes_free);
-/* NULL: there is none at that path. */
 /* A folder that comes with what is in it, and is no more than that: nobody need be asked about it. */
 bool change_is_new_folder(const struct change *change);
+/* NULL: there is none at that path. */
 const struct change *changes_find(const struct changes *changes, unsigned root, const char *path);
 /* A slash before every other byte: what is below a path follows it. */
 int change_path_compare(const char *a, const char *b);

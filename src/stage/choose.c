@@ -124,13 +124,10 @@ static bool has_lock(const struct chooser *c, const struct change *change)
 	return fd >= 0;
 }
 
-/* Nothing would come of it but what nobody was shown: a time, an attribute. A second name in the
- * stage is to be one in the base, too. */
+/* What it deletes is not there. */
 static bool does_nothing(const struct change *change)
 {
-	return change->flags & CHANGE_IS_SAME &&
-	       (change->kind == CHANGE_DELETE ||
-		(change->new.type == NODE_FILE && change->new.nlink == 1));
+	return change->kind == CHANGE_DELETE && change->flags & CHANGE_IS_SAME;
 }
 
 static void judge_conflict(const struct chooser *c, const struct change *change,

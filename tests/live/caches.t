@@ -44,6 +44,15 @@ def case_refused_where_it_would_be_useless(p):
 
 
 @offered
+def case_closed_by_a_command(p):
+    p.no_config()
+    r = p.sh('--cache', '~/c/x', '--', 'chmod 0 ~/c/x')
+    ok(r.booted and r.code == 0, p, 'a command can close its cache', r)
+    r = p.sh('--cache', '~/c/x', '--', 'touch ~/c/x/again')
+    ok(r.booted and r.code == 0, p, 'not for those that come later', r)
+
+
+@offered
 def case_bounded(p):
     """Each is a folder that stays: neither a project nor an option makes thousands."""
     p.no_config()
@@ -168,5 +177,5 @@ def case_in_the_workspace(p):
     shutil.rmtree(shown)
 
 
-main(case_not_of_the_kernel, case_in_the_workspace, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
+main(case_closed_by_a_command, case_not_of_the_kernel, case_in_the_workspace, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
      uids=(1000,))

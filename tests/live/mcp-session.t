@@ -116,7 +116,9 @@ def case_limits(p):
     ok(s.get('spec', {}).get('timeout') == '3s' and 'timeout' in s['active'], p, 'sandbox_info knows of it', s)
     a = c.call('run', name='ok')
     ok(failed(a) and 'exec' in text(a), p, 'run, which would not be bound by it, is refused', a)
-    s = structured(c.call('sandbox_status'))['connection']
+    whole = structured(c.call('sandbox_status'))
+    ok(whole['spec'].get('timeout') == '3s' and whole['dimensions']['timeout']['asked'], p, 'sandbox_status, too', whole)
+    s = whole['connection']
     ok(s['session'].startswith('mcp-') and s['options'] == ['--timeout=3s'] and not s['staged'], p, 'and sandbox_status', s)
     c.close()
 

@@ -30,8 +30,8 @@ REFUSED = (
     (f'./net-client blocking {OTHER6} 8000', 'connect', f'[{OTHER6}]:8000', None, OTHER6, 8000, 'net-client', f"--host '[{OTHER6}]:8000'"),
     (f'./net-client blocking {METADATA} 80', 'connect', f'{METADATA}:80', None, METADATA, 80, 'net-client', None),
     ('./net-client blocking 127.0.0.1 8101', 'connect', '127.0.0.1:8101', None, '127.0.0.1', 8101, 'net-client', '--port 8101'),
-    (f'./net-escape udp {OTHER4} 53', 'send', f'{OTHER4}:53', None, OTHER4, 53, 'net-escape', None),
-    (f'./net-escape udp-sendmsg {OTHER4} 53; sleep 0.1', 'send', f'{OTHER4}:53', None, OTHER4, 53, None, None),
+    (f'./net-escape udp {OTHER4} 53', 'send', f'{OTHER4}:53', None, OTHER4, 53, 'net-escape', '--host NAME'),
+    (f'./net-escape udp-sendmsg {OTHER4} 53; sleep 0.1', 'send', f'{OTHER4}:53', None, OTHER4, 53, None, '--host NAME'),
     (f'./net-escape fast-open {OTHER4} 8000', 'connect', f'{OTHER4}:8000', None, OTHER4, 8000, 'net-escape', f'--host {OTHER4}:8000'),
 )
 

@@ -140,12 +140,13 @@ def case_among_gits_own_files(p):
     box.host('git init -q .')
     box.run('mkdir -p .git/modules/new/hooks .git/modules/new/info .git/logs .git/objects/aa new; echo x >.git/modules/new/hooks/post-checkout; '
             'echo x >.git/modules/new/config; echo x >.git/modules/new/info/attributes; echo "gitdir: ../.git/modules/new" >new/.git; '
-            'ln -s /nowhere .git/logs/HEAD; echo x >.git/objects/aa/bb')
+            'ln -s /nowhere .git/logs/HEAD; echo x >.git/objects/aa/bb; echo x >.git/objects/aa/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb')
     seen = box.verb('diff', '--stat').out
     for name in ('.git/modules/new/hooks/post-checkout', '.git/modules/new/config', '.git/modules/new/info/attributes', 'new/.git',
                  '.git/logs/HEAD'):
         ok(name.encode() in seen, p, f'{name} is shown', seen)
-    ok(b'objects/aa/bb' not in seen and b"git's own" in seen, p, 'twin: an object is not', seen)
+    ok(b'objects/aa/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb' not in seen and b"git's own" in seen, p, 'twin: an object is not', seen)
+    ok(b'objects/aa/bb ' in seen, p, 'unless it only lies there', seen)
     box.remove()
 
 
