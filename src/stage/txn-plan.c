@@ -97,7 +97,7 @@ static int plan_one(struct txn *txn, const struct change *change, const struct v
 	item->kind = change->kind;
 	item->action = txn->is_discard ? TXN_NONE : action_of(change, verdict);
 	item->settles = true;
-	item->is_marked = change->flags & (CHANGE_IS_PROTECTED | CHANGE_RUNS_LATER);
+	item->is_protected = change->flags & CHANGE_IS_PROTECTED;
 	item->mode = change->new.mode & 01777;
 	if (txn->is_discard)
 		return 0;

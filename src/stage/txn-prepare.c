@@ -182,7 +182,7 @@ static int links_add(struct links *links, struct link link)
 /* To what else has its number. */
 static bool is_linked(const struct txn_item *item)
 {
-	return item->staged.type == NODE_FILE && item->staged.nlink > 1 && !item->is_marked;
+	return item->staged.type == NODE_FILE && item->staged.nlink > 1 && !item->is_protected;
 }
 
 static int make_new(struct txn *txn, size_t i, struct links *links, struct relaxed *relaxed)
@@ -223,7 +223,7 @@ static int share(const struct txn *txn, struct txn_item *item, struct relaxed *r
 	int parent, r;
 
 	if (item->action != TXN_PUT || !item->settles || item->has_text || root->is_apart ||
-	    (item->is_marked && item->staged.nlink > 1))
+	    (item->is_protected && item->staged.nlink > 1))
 		return 0;
 	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
 	if (parent < 0)

@@ -70,8 +70,8 @@ struct txn_item {
 	char *text;
 	size_t text_len;
 	bool has_text;
-	bool is_marked; /* never another name of what is not */
-	mode_t mode;    /* to be given; 07777 bits */
+	bool is_protected; /* never another name of what is not */
+	mode_t mode;       /* to be given; 07777 bits */
 };
 
 /* A folder of the base whose time or mode changes on the way. */

@@ -97,7 +97,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
      r'openat\(AT_FDCWD, "/proc", ', 'the watchdog, which is a degraded limit by name, looks again soon'),
     (r'openat\(\d+, "(\.|pale-\d+-[0-9a-f]{16})"|fstat\(\d+, ', SCRATCH),
     (r'clone3\(\{flags=CLONE_PIDFD, ', 'a plain child can be made by clone as well'),
-    (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"', 'what cannot be looked at is hidden, or protected, as if it were there'),
+    (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"|stat\("[^"]*/slot-[^"/]*/config"', 'what cannot be looked at is hidden, or protected, as if it were there'),
     (r'lstat\("/run/user/\d+"', 'sessions are then kept in the state, which is hidden'),
     (r'openat2\(.* += -1 ENOSYS', 'the resolver walks by itself, component by component'),
     (r'poll\((\[\{fd=\d+, events=(POLLIN|0)\}, |0x)', 'supervisor and warden look again at once'),
