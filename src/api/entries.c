@@ -79,7 +79,7 @@ static bool is_data(const char *inside)
 	static const char *const files =
 		" HEAD ORIG_HEAD FETCH_HEAD MERGE_HEAD MERGE_MSG MERGE_MODE AUTO_MERGE "
 		"CHERRY_PICK_HEAD REVERT_HEAD REBASE_HEAD COMMIT_EDITMSG SQUASH_MSG packed-refs "
-		"index shallow description gc.log info/exclude info/refs objects/info/packs "
+		"index shallow description gc.log info/refs objects/info/packs "
 		"objects/info/commit-graph objects/pack/multi-pack-index ";
 	size_t len = strlen(inside);
 	const char *found = len == 0 || strchr(inside, ' ') ? NULL : strstr(files, inside);

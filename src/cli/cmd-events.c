@@ -148,6 +148,28 @@ static int follow(struct history_verb *verb, struct events_query query, struct e
 	return r;
 }
 
+/* A kind, or the word before its dot. */
+static int check_kind(const char *kind, struct err *err)
+{
+	static const char *const kinds[] = {"sandbox.start", "sandbox.exit",     "sandbox.denied",
+					    "sandbox.limit", "sandbox.degraded", "sandbox.tamper",
+					    "session.start", "session.end",      "apply.done",
+					    "apply.undo",    "apply.refused",    "stage.discard",
+					    "stage.remove"};
+	const char *near;
+	size_t len = strlen(kind);
+
+	for (size_t i = 0; i < array_len(kinds); i++)
+		if (str_eq(kinds[i], kind) || (str_starts(kinds[i], kind) && kinds[i][len] == '.'))
+			return 0;
+	near = str_nearest(kind, kinds, array_len(kinds));
+	err_set(err, ERR_USAGE, -EINVAL, "--kind: \"%.40s\" is none", kind);
+	if (near)
+		return err_hint(err, -EINVAL, "did you mean %s?", near);
+	return err_hint(err, -EINVAL,
+			"sandbox, session, apply, stage, or one of theirs: man pale-events");
+}
+
 static int fill_query(struct history_verb *verb, struct events_query *query, struct run_record *run,
 		      struct err *err)
 {
@@ -155,6 +177,8 @@ static int fill_query(struct history_verb *verb, struct events_query *query, str
 	int r = history_time("--since", verb->args.values[OPT_SINCE], &query->since_ms, err);
 
 	query->kind = verb->args.values[OPT_KIND];
+	if (r == 0 && query->kind)
+		r = check_kind(query->kind, err);
 	if (r == 0)
 		r = history_number(verb->args.values[OPT_NUMBER], EVENTS_DEFAULT, &query->max, err);
 	if (r < 0 || !which)

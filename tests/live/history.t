@@ -477,6 +477,10 @@ def case_staged_deeds(p):
     got = [(e['kind'], e['data']) for e in box.verb('events', '-n', '0', '-j').json() if not e['kind'].startswith('sandbox')]
     ok([k for k, _ in got] == ['apply.done', 'apply.undo', 'stage.discard', 'stage.remove'], p, 'what was done is in the events', got)
     ok(got[0][1]['changes'] == 1 and got[0][1]['stage'] == 'default', p, 'with how much', got)
+    r = box.verb('events', '--kind', 'apply', '-j')
+    ok([e['kind'] for e in r.json()] == ['apply.done', 'apply.undo'], p, 'a family of kinds', r)
+    r = box.verb('events', '--kind', 'applied')
+    ok(r.code == 2 and b'apply' in r.err, p, 'a kind that is none is an error', r)
     counts = box.verb('status', '-j').json()['history']
     ok(counts['runs'] == 1 and counts['actions']['apply'] == counts['actions']['discard'] == counts['actions']['undo'] == 1, p,
        'and status counts it', counts)
