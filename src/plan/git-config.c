@@ -14,13 +14,14 @@
 
 struct scan {
 	const char *at, *end;
-	struct str section, key, value;
+	struct str section, subsection, key, value;
 	bool has_subsection;
 };
 
 static void scan_release(struct scan *s)
 {
 	str_release(&s->section);
+	str_release(&s->subsection);
 	str_release(&s->key);
 	str_release(&s->value);
 }
@@ -55,12 +56,13 @@ static bool is_blank(int c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-/* After the bracket; 1 when it is none. The name of a subsection is of no use. */
+/* After the bracket; 1 when it is none. */
 static int read_section(struct scan *s)
 {
 	int r = 0, c;
 
 	str_truncate(&s->section, 0);
+	str_truncate(&s->subsection, 0);
 	s->has_subsection = false;
 	while (r == 0 && (isalnum(peek(s)) || peek(s) == '-' || peek(s) == '.'))
 		r = str_append_char(&s->section, (char)tolower(next(s)));
@@ -69,10 +71,14 @@ static int read_section(struct scan *s)
 	if (peek(s) == '"') {
 		s->has_subsection = true;
 		next(s);
-		for (c = next(s); c >= 0 && c != '\n' && c != '"'; c = next(s))
+		for (c = next(s); r == 0 && c >= 0 && c != '\n' && c != '"'; c = next(s)) {
 			if (c == '\\')
-				next(s);
-		if (c != '"')
+				c = next(s);
+			if (c < 0 || c == '\n')
+				return 1;
+			r = str_append_char(&s->subsection, (char)c);
+		}
+		if (r == 0 && c != '"')
 			return 1;
 	}
 	return r < 0 ? r : next(s) != ']';
@@ -173,7 +179,8 @@ int git_config_scan(const char *text, size_t len, git_config_fn *fn, void *data)
 		} else {
 			r = read_variable(&s, &bare);
 			if (r == 0)
-				r = fn(data, str_text(&s.section), s.has_subsection,
+				r = fn(data, str_text(&s.section),
+				       s.has_subsection ? str_text(&s.subsection) : NULL,
 				       str_text(&s.key), bare ? NULL : str_text(&s.value));
 		}
 	}

@@ -4,11 +4,11 @@
  * files, and the files that say where a repository is; read as git reads them.
  */
 #pragma once
-#include <stdbool.h>
 #include <stddef.h>
 
-/* One variable; SECTION and KEY in lower case, VALUE NULL for a bare key. */
-typedef int git_config_fn(void *data, const char *section, bool has_subsection, const char *key,
+/* One variable; SECTION and KEY in lower case, SUBSECTION NULL without one, VALUE NULL for a bare
+ * key. */
+typedef int git_config_fn(void *data, const char *section, const char *subsection, const char *key,
 			  const char *value);
 
 /* Call FN for each variable of TEXT up to the first line that git would refuse.

@@ -177,8 +177,8 @@ static bool is_read(const char *op)
 /* Does OP change what is listed in the folder, whatever the file is? */
 static bool changes_folder(const char *op)
 {
-	static const char *const ops[] = {"rename", "unlink",  "remove", "rmdir",  "mkdir", "mknod",
-					  "link",   "symlink", "bind",   "create", NULL};
+	static const char *const ops[] = {"rename", "unlink", "remove",  "rmdir", "mkdir",
+					  "mknod",  "link",   "symlink", "bind",  NULL};
 
 	return is_one_of(op, ops);
 }

@@ -9,11 +9,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int check(void *data, const char *section, bool has_subsection, const char *key,
+static int check(void *data, const char *section, const char *subsection, const char *key,
 		 const char *value)
 {
-	(void)has_subsection;
-	if (strpbrk(section, "ABCDEFGHIJKLMNOPQRSTUVWXYZ\n") || !*key ||
+
+	if ((subsection && strlen(subsection) > *(size_t *)data) ||
+	    strpbrk(section, "ABCDEFGHIJKLMNOPQRSTUVWXYZ\n") || !*key ||
 	    (value && strlen(value) > *(size_t *)data))
 		abort();
 	return 0;

@@ -240,7 +240,7 @@ def case_what_an_earlier_run_prepared_PT04(p):
     clean(p, sub, away, tree)
     make(p, sub)
     make(p, p.ws)
-    for name in ('lib/one', 'two'):
+    for name in ('lib/one', 'two', 'lib/logs', 'lib/worktrees/a', 'lib/config'):
         p.run(*GIT, 'submodule', 'add', '-q', sub, name)
     p.run(*GIT, 'commit', '-qam', 'modules')
     p.run(*GIT, 'worktree', 'add', '-q', away)
@@ -249,6 +249,9 @@ def case_what_an_earlier_run_prepared_PT04(p):
     git = p.ws / '.git'
     cases = ((git / 'modules/two', 'mv .git/modules/two/HEAD .git/modules/two/H', 'config'),
              (git / 'modules/lib/one', 'touch .git/modules/lib/HEAD', 'config'),
+             (git / 'modules/lib/logs', 'touch .git/modules/lib/HEAD', 'config'),
+             (git / 'modules/lib/worktrees/a', f'touch .git/modules/lib/HEAD; mkdir x; echo {p.ws}/x/.git >.git/modules/lib/worktrees/a/gitdir', 'config'),
+             (git / 'modules/lib/config', 'true', 'config'),
              (git / 'worktrees/away/modules/two', 'true', 'config'),
              (git / 'modules/two/worktrees/tree-of-sub', 'true', 'commondir'))
     for where, first, name in cases:
@@ -261,8 +264,12 @@ def case_what_an_earlier_run_prepared_PT04(p):
         ok((where / name).read_bytes() != before, p, 'twin: we can', r)
         (where / name).write_bytes(before)
     p.run('sh', '-c', 'mv .git/modules/two/H .git/modules/two/HEAD; rm .git/modules/lib/HEAD')
-    r = p.sh('--', 'cd two && git checkout -q -b new && echo 1 >n && git add n && git -c user.name=t -c user.email=t@t commit -qm n && git log --oneline | wc -l')
-    ok(r.booted and r.code == 0, p, 'work in a submodule goes on', r)
+    for name in ('two', 'lib/config', 'lib/worktrees/a'):
+        r = p.sh('--', f'cd {name} && git checkout -q -b new && echo 1 >n && git add n && git -c user.name=t -c user.email=t@t commit -qm n')
+        ok(r.booted and r.code == 0, p, f'work in a submodule goes on: {name}', r)
+    p.run('sh', '-c', 'cd .git/modules/two; for i in $(seq 1100); do mkdir -p rr-cache/$i other/$i; done; mkdir -p hooks/a/b/c/d/e/f/g/h/i/j tool/a/b/c/d/e/f/g/h/i/j')
+    r = p.sh('--', 'true')
+    ok(r.booted and r.code == 0, p, 'and with many folders in it', r)
     clean(p)
     p.run(*GIT, 'init', '-q', '--bare')
     p.sh('--', 'mv HEAD H')

@@ -84,8 +84,8 @@ static void test_default(void)
 	expect(&posture, DIM_PATHS_WRITABLE, false, "enforced", "mounts");
 	expect(&posture, DIM_EPHEMERAL, false, "enforced", "overlay");
 	tap_ok(posture.backends_len == 1 && str_eq(posture.backends[0].name, "local") &&
-		       posture.backends[0].ready && !posture.backends[0].background,
-	       "the local backend is ready, without background commands");
+		       posture.backends[0].ready && posture.backends[0].background,
+	       "the local backend is ready, for background commands, too");
 	posture_release(&posture);
 
 	host.cgroup.rung = RUNG_CGROUP2;

@@ -104,11 +104,12 @@ static void expect(const char *text, const char *old, const char *new, size_t co
 static void test_replace(void)
 {
 	struct replace_found found;
+	_cleanup_(str_release) struct str out = {0};
 	struct str old = {.data = "a\nb", .len = 3}, crlf = {.data = "a\r\nb", .len = 4};
 
 	expect("abc", "b", "X", 1, 1, "aXc");
 	tap_eq_int(replace_all("aaaa", 4, &(struct str){.data = "a", .len = 1},
-			       &(struct str){.data = "xyz", .len = 3}, 11, &(struct str){0}),
+			       &(struct str){.data = "xyz", .len = 3}, 11, &out),
 		   -EFBIG, "no more than was asked for is made");
 	expect("aaa", "aa", "b", 2, 1, "ba");
 	expect("abab", "ab", "", 2, 2, "");

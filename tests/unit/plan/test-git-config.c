@@ -8,11 +8,11 @@
 #include "plan/git-config.h"
 #include "tap.h"
 
-static int collect(void *data, const char *section, bool has_subsection, const char *key,
+static int collect(void *data, const char *section, const char *subsection, const char *key,
 		   const char *value)
 {
-	return str_appendf(data, "%s%s.%s=%s|", section, has_subsection ? ".*" : "", key,
-			   value ? value : "(none)");
+	return str_appendf(data, "%s%s%s.%s=%s|", section, subsection ? "." : "",
+			   subsection ? subsection : "", key, value ? value : "(none)");
 }
 
 static void scans(const char *name, const char *text, const char *want)
@@ -30,7 +30,8 @@ static void test_scan(void)
 	scans("a variable", "[core]\n\tbare = false\n", "core.bare=false|");
 	scans("any case", "[CoRe]\nHooksPath=A\n", "core.hookspath=A|");
 	scans("on the line of its section", "[core] a = 1\n", "core.a=1|");
-	scans("a subsection", "[includeIf \"gitdir:x]\\\"\"]\npath = y\n", "includeif.*.path=y|");
+	scans("a subsection", "[includeIf \"gitdir:x]\\\"\"]\npath = y\n",
+	      "includeif.gitdir:x]\".path=y|");
 	scans("a bare key", "[core]\nx\n", "core.x=(none)|");
 	scans("comments", "# a\n[core] ; b\nx = y # c\nz = \"; d\" ; e\n", "core.x=y|core.z=; d|");
 	scans("escapes", "[a]\nb = x\\ty\\\"\\\\\n", "a.b=x\ty\"\\|");
