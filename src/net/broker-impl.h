@@ -122,6 +122,7 @@ struct broker {
 	struct poll_entry evidence[2]; /* ICMP and ICMPv6; fd -1: none */
 
 	uint64_t connections_max, rate;
+	unsigned fds_of_one;
 	uint64_t turn_ns; /* when the rate is used up to */
 	uint64_t left[2]; /* bytes: received, sent */
 	bool exhausted;   /* more than that was wanted: nobody gets out any more */

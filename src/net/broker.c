@@ -123,9 +123,16 @@ static void on_tick(void *data)
 		broker_want_more(b);
 }
 
+/* For a connection of the command's, and where it serves, for one that comes to it. */
+static unsigned fds_of_one(const struct plan_net *net)
+{
+	return net->expose.len > 0 ? 2 * FDS_OF_ONE : FDS_OF_ONE;
+}
+
 static void set_limits(struct broker *b, const struct plan_net *net)
 {
 	b->connections_max = net->connections;
+	b->fds_of_one = fds_of_one(net);
 	b->rate = net->rate;
 	b->left[0] = net->received;
 	b->left[1] = net->sent;
@@ -154,14 +161,15 @@ static int make_parts(struct broker *b, const struct plan_net *net, struct loop 
 }
 
 /* Without descriptors every connection would be refused, and look like the policy's doing. */
-static int check_room(uint64_t connections, struct err *err)
+static int check_room(const struct plan_net *net, struct err *err)
 {
+	uint64_t connections = net->connections;
 	uint64_t needed = connections < CONNECTIONS_MAX ? connections : CONNECTIONS_MAX;
 	struct rlimit limit;
 
 	if (needed <= CONNECTIONS_CUT && needed > CONNECTIONS_MIN)
 		needed = CONNECTIONS_MIN;
-	needed = FDS_OF_OTHERS + needed * FDS_OF_ONE;
+	needed = FDS_OF_OTHERS + needed * fds_of_one(net);
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_max >= needed)
 		return 0;
 	err_set(err, ERR_SYSTEM, -EMFILE,
@@ -178,7 +186,7 @@ int broker_new(const struct plan_net *net, struct loop *loop, int (*more)(void *
 	       void *more_data, const struct broker_ear *ear, struct broker **ret, struct err *err)
 {
 	struct broker *b = calloc(1, sizeof(*b));
-	int r = check_room(net->connections, err);
+	int r = check_room(net, err);
 
 	if (r < 0 || !b) {
 		free(b);
@@ -247,15 +255,15 @@ static void prepare_process(struct broker *b)
 	if (getrlimit(RLIMIT_NOFILE, &b->old_fds) < 0)
 		return;
 	limit = b->old_fds;
-	if (limit.rlim_cur < FDS_OF_OTHERS + wanted * FDS_OF_ONE)
-		limit.rlim_cur = FDS_OF_OTHERS + wanted * FDS_OF_ONE;
+	if (limit.rlim_cur < FDS_OF_OTHERS + wanted * b->fds_of_one)
+		limit.rlim_cur = FDS_OF_OTHERS + wanted * b->fds_of_one;
 	if (limit.rlim_cur > limit.rlim_max)
 		limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
 		limit = b->old_fds;
 	/* A connection for which there is no descriptor is refused before it is made. */
 	room = limit.rlim_cur > FDS_OF_OTHERS ? limit.rlim_cur - FDS_OF_OTHERS : 0;
-	b->connections_max = wanted < room / FDS_OF_ONE ? wanted : room / FDS_OF_ONE;
+	b->connections_max = wanted < room / b->fds_of_one ? wanted : room / b->fds_of_one;
 }
 
 static int socket_option(int fd, int option)
@@ -330,7 +338,7 @@ static bool still_allowed(struct passage *p)
 {
 	enum judgement judgement = passage_judge(p);
 
-	if (judgement == REFUSED || (judgement == ASKED && p->state != PASSAGE_ASKS))
+	if (judgement == REFUSED || (judgement == ASKED && p->state > PASSAGE_ASKS))
 		return false;
 	return !p->name || p->dialled.port == 0 ||
 	       !lookup_complaint(&p->broker->rules, &p->dialled);

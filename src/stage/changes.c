@@ -2,11 +2,13 @@
 #include "stage/changes.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "base/xattr.h"
 #include "stage/access.h"
 #include "stage/content.h"
@@ -346,25 +348,46 @@ static void spread_conflicts(struct changes *changes)
 	}
 }
 
-/* A repository by what lies beside: git reads such a configuration when somebody enters the folder. */
-static int mark_bare(struct changes *changes)
+/* Is there something at PATH once all is applied? */
+static bool lies_beside(const struct stage *stage, const struct changes *changes, unsigned root,
+			const char *path)
+{
+	const struct change *change = changes_find(changes, root, path);
+	_cleanup_(fd_closep) int base = -1, fd = -1;
+
+	if (change)
+		return change->new.type != NODE_ABSENT;
+	if (root_open(stage, root, &base, NULL) < 0)
+		return true;
+	fd = path_open_nolink(base, path, O_PATH, 0);
+	return fd >= 0;
+}
+
+/* A repository by what lies beside each other: git reads its configuration when somebody enters
+ * the folder. */
+static int mark_bare(const struct stage *stage, struct changes *changes)
 {
 	for (size_t i = 0; i < changes->n; i++) {
 		struct change *change = &changes->items[i];
 		const char *slash = strrchr(change->path, '/');
 		int above = slash ? (int)(slash + 1 - change->path) : 0;
-		_cleanup_(freep) char *head = NULL;
+		bool is_config = str_eq(change->path + above, "config");
+		_cleanup_(freep) char *other = NULL;
 
-		if (!str_eq(change->path + above, "config") || change->new.type == NODE_ABSENT ||
-		    change->flags & CHANGE_RUNS_LATER)
+		if ((!is_config && !str_eq(change->path + above, "HEAD")) ||
+		    change->new.type == NODE_ABSENT || change->new.type == NODE_DIR ||
+		    change->flags &(CHANGE_RUNS_LATER | CHANGE_IS_SAME) ||
+		    (!is_config && change->old.type != NODE_ABSENT) ||
+		    git_inside(stage->roots[change->root].path, change->path))
 			continue;
-		head = str_printf("%.*sHEAD", above, change->path);
-		if (!head)
+		other = str_printf("%.*s%s", above, change->path, is_config ? "HEAD" : "config");
+		if (!other)
 			return -ENOMEM;
-		if (!changes_find(changes, change->root, head))
+		if (!lies_beside(stage, changes, change->root, other))
 			continue;
 		change->flags |= CHANGE_RUNS_LATER;
-		change->why = "git may execute what it names";
+		if (!*change->why)
+			change->why = "git may execute what the configuration names";
 	}
 	return 0;
 }
@@ -413,7 +436,7 @@ static int read_once(struct stage *stage, struct changes **ret, struct err *err)
 		return r;
 	sort(changes);
 	spread_conflicts(changes);
-	if (mark_bare(changes) < 0)
+	if (mark_bare(stage, changes) < 0)
 		return err_oom(err);
 	*ret = take_ptr(changes);
 	return 0;

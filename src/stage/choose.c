@@ -80,26 +80,21 @@ static const char *inside_git(const struct chooser *c, const struct change *chan
 	return git_inside(c->stage->roots[change->root].path, change->path);
 }
 
-/* Does git work there at this moment? Remembered per directory. */
-static bool is_locked(struct chooser *c, const struct change *change)
+/* Does git work in this folder of the host's at this moment? Remembered. */
+static bool has_lock(struct chooser *c, unsigned root, const char *path)
 {
-	const char *inside = inside_git(c, change);
+	_cleanup_(freep) char *key = str_printf("?%u %s", root, path);
 	_cleanup_(strv_release) struct strv names = {0};
-	_cleanup_(fd_closep) int root = -1, dir = -1;
-	_cleanup_(freep) char *path = NULL, *key = NULL;
+	_cleanup_(fd_closep) int base = -1, dir = -1;
 	bool locked = false;
 
-	if (!inside)
-		return false;
-	path = strndup(change->path, (size_t)(inside - change->path));
-	key = path ? str_printf("?%u %s", change->root, path) : NULL;
 	if (!key)
 		return true;
-	for (size_t i = 0; i < c->locked.len; i++)
+	for (size_t i = c->locked.len; i-- > 0;)
 		if (str_eq(c->locked.items[i] + 1, key + 1))
 			return c->locked.items[i][0] == '1';
-	if (root_open(c->stage, change->root, &root, NULL) == 0)
-		dir = path_open_nolink(root, *path ? path : ".", O_RDONLY | O_DIRECTORY, 0);
+	if (root_open(c->stage, root, &base, NULL) == 0)
+		dir = path_open_nolink(base, *path ? path : ".", O_RDONLY | O_DIRECTORY, 0);
 	if (dir >= 0 && dir_names(dir, &names) == 0)
 		for (size_t i = 0; i < names.len; i++)
 			locked = locked || str_ends(names.items[i], ".lock");
@@ -108,20 +103,21 @@ static bool is_locked(struct chooser *c, const struct change *change)
 	return locked;
 }
 
-/* The lock of a reference, or of another working tree's index, lies beside it. */
-static bool has_lock(const struct chooser *c, const struct change *change)
+/* A lock lies in the git directory, of a submodule or a working tree as well, or beside the
+ * reference. Objects need none. */
+static bool is_locked(struct chooser *c, const struct change *change)
 {
-	const char *inside = inside_git(c, change);
-	_cleanup_(freep) char *lock = NULL;
-	_cleanup_(fd_closep) int root = -1, fd = -1;
+	const char *at = inside_git(c, change);
 
-	if (!inside || !git_is_reference(inside))
-		return false;
-	lock = str_printf("%s.lock", change->path);
-	if (!lock || root_open(c->stage, change->root, &root, NULL) < 0)
-		return true;
-	fd = path_open_nolink(root, lock, O_PATH, 0);
-	return fd >= 0;
+	while (at && !str_starts(at, "objects/")) {
+		_cleanup_(freep) char *path = strndup(change->path, (size_t)(at - change->path));
+
+		if (!path || has_lock(c, change->root, path))
+			return true;
+		at = strchr(at, '/');
+		at += !!at;
+	}
+	return false;
 }
 
 /* What it deletes is not there. */
@@ -162,7 +158,7 @@ static void judge(struct chooser *c, size_t i)
 		leave(verdict, APPLY_PROTECTED, change->why);
 	else if (c->reviewed && c->reviewed != c->changes && !is_as_reviewed(c->reviewed, change))
 		leave(verdict, APPLY_CHANGED, "it is not what was reviewed any more");
-	else if (is_locked(c, change) || has_lock(c, change))
+	else if (is_locked(c, change))
 		leave(verdict, APPLY_HELD, "git holds a lock there");
 	else if (change->flags & CHANGE_DROPS || does_nothing(change))
 		verdict->outcome = APPLY_DROPPED;
@@ -174,6 +170,7 @@ static void judge(struct chooser *c, size_t i)
 static void keep_references(struct chooser *c)
 {
 	const struct change *last = NULL; /* of the repository that was looked at last */
+	const char *why;
 	size_t last_len = 0;
 
 	for (size_t i = 0; i < c->changes->n; i++) {
@@ -183,13 +180,17 @@ static void keep_references(struct chooser *c)
 
 		if (!inside || !git_is_reference(inside) ||
 		    (c->verdicts[i].outcome != APPLY_CONFLICT &&
-		     c->verdicts[i].outcome != APPLY_CHANGED))
+		     c->verdicts[i].outcome != APPLY_CHANGED &&
+		     c->verdicts[i].outcome != APPLY_HELD))
 			continue;
 		if (last && last->root == change->root && last_len == len &&
 		    strncmp(last->path, change->path, len) == 0)
 			continue;
 		last = change;
 		last_len = len;
+		why = c->verdicts[i].outcome == APPLY_HELD
+			      ? "git holds a lock there"
+			      : "the repository changed on the host, too";
 		for (size_t k = 0; k < c->changes->n; k++) {
 			const struct change *other = &c->changes->items[k];
 			const char *there = inside_git(c, other);
@@ -197,8 +198,7 @@ static void keep_references(struct chooser *c)
 			if (c->verdicts[k].is_taken && there && other->root == change->root &&
 			    (size_t)(there - other->path) == len &&
 			    strncmp(other->path, change->path, len) == 0 && git_is_reference(there))
-				leave(&c->verdicts[k], APPLY_HELD,
-				      "the repository changed on the host, too");
+				leave(&c->verdicts[k], APPLY_HELD, why);
 		}
 	}
 }

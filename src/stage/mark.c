@@ -15,6 +15,7 @@
 #include "plan/protected.h"
 #include "stage/changes.h"
 #include "stage/stage.h"
+#include "stage/txn-order.h"
 
 struct marker {
 	const struct stage *stage;
@@ -207,7 +208,7 @@ static char *name_in_root(const struct marker *marker, unsigned root, const char
 
 	if (root == 0)
 		return strdup(path);
-	return path_join(str_ends(top, ".git") ? ".git" : path_basename(top), path);
+	return path_join(git_is_root(top) ? ".git" : path_basename(top), path);
 }
 
 unsigned marker_judge(const struct marker *marker, unsigned root, const char *path,

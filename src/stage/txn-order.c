@@ -5,17 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "stage/txn.h"
+
+static bool has(const char *root, const char *name)
+{
+	_cleanup_(freep) char *path = path_join(root, name);
+
+	return !path || access(path, F_OK) == 0;
+}
+
+bool git_is_root(const char *root)
+{
+	for (const char *at = root; at; at = strchr(at, '/'), at += !!at)
+		if (strncasecmp(at, ".git", 4) == 0 && (!at[4] || at[4] == '/'))
+			return true;
+	/* A bare one; other folders are called so, too. */
+	return str_ends(root, ".git") && has(root, "HEAD") && has(root, "objects");
+}
 
 const char *git_inside(const char *root, const char *path)
 {
 	for (const char *at = path; at; at = strchr(at, '/'), at += !!at)
 		if (strncasecmp(at, ".git/", 5) == 0)
 			return at + 5;
-	/* The git directory of a worktree is a root of its own. */
-	return str_ends(root, ".git") ? path : NULL;
+	return git_is_root(root) ? path : NULL;
 }
 
 bool git_is_index(const char *root, const char *path)

@@ -12,6 +12,8 @@ struct txn;
  * Only items with an action. The caller frees *RET. -ENOMEM. */
 int txn_order(const struct txn *txn, size_t **ret, size_t *ret_n);
 
+/* Is ROOT, which a stage begins at, the directory of a repository, or in one? */
+bool git_is_root(const char *root);
 /* Where in PATH (of a root with that name) a git directory ends; NULL: it is in none. */
 const char *git_inside(const char *root, const char *path);
 /* Is it one's index? */

@@ -222,8 +222,7 @@ static int share(const struct txn *txn, struct txn_item *item, struct relaxed *r
 	const char *name;
 	int parent, r;
 
-	if (item->action != TXN_PUT || !item->settles || item->has_text || root->is_apart ||
-	    (item->is_protected && item->staged.nlink > 1))
+	if (item->action != TXN_PUT || !item->settles || item->has_text || root->is_apart)
 		return 0;
 	parent = relaxed_search_parent(relaxed, root->upper_fd, item->path, &name);
 	if (parent < 0)

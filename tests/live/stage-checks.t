@@ -344,6 +344,16 @@ def case_what_runs_later_is_marked_PT03_PT05(p):
     shown = [n for n in (b'src/.GIT/index.js', b'node_modules/.git/runme') if n in r.out]
     ok(len(shown) == 2, p, "what only looks like git's own is shown", r)
     p.verb('discard', '--all')
+    p.run('git', 'init', '-q', '--bare', 'fix')
+    p.write(p.mkdir(p.ws / 'plain') / 'config', 'x\n')
+    staged(p, 'git -C fix config core.fsmonitor evil; echo y >>plain/config; mkdir late; echo x >late/HEAD; echo z >late/config')
+    marks = names(p)
+    ok(marks['fix/config']['runs_later'] and marks['late/config']['runs_later'] and marks['late/HEAD']['runs_later'], p, 'the configuration of a bare one that is there already', marks)
+    ok(not marks['plain/config']['runs_later'], p, 'twin: another file of that name')
+    p.run('git', '-C', 'fix', 'config', 'core.x', 'host')
+    r = p.verb('apply')
+    ok(b'on the host' in r.out and b'execute' not in r.out.split(b'conflict', 1)[-1].split(b'\n')[0], p, 'a conflict is called one', r)
+    p.verb('discard', '--all')
 
 
 def case_what_git_locks(p):
@@ -356,6 +366,20 @@ def case_what_git_locks(p):
     (p.ws / '.git/refs/heads/y.lock').unlink()
     r = p.verb('apply')
     ok((p.ws / '.git/refs/heads/y').exists(), p, 'twin: until it is free', r)
+    git = 'git -c user.name=t -c user.email=t@t'
+    p.run('sh', '-c', f'git init -q sub; git add src; {git} commit -qm 0; cd sub; {git} commit -q --allow-empty -m 0; mkdir ../.git/modules; mv .git ../.git/modules/sub; echo "gitdir: ../.git/modules/sub" >.git')
+    for where, lock in (('.', '.git/refs/heads/{}.lock'), ('sub', '.git/modules/sub/index.lock'), ('sub', '.git/modules/sub/refs/heads/{}.lock')):
+        branch = p.run('git', '-C', where, 'symbolic-ref', '--short', 'HEAD').out.decode().strip()
+        def logs():
+            return [p.run('git', '-C', where, 'log', '--oneline', *more).out for more in ((), ('-g',))]
+        before = logs()
+        staged(p, f'cd {where}; {git} commit -q --allow-empty -m inside')
+        p.write(p.ws / lock.format(branch), '')
+        r = p.verb('apply')
+        (p.ws / lock.format(branch)).unlink()
+        ok(logs() == before and all(before), p, f'{lock}: nothing of the commit is applied', r)
+        r = p.verb('apply')
+        ok(logs()[0] != before[0] and r.code == 0, p, 'twin: all of it', r)
 
 
 def case_commands_to_type(p):
