@@ -104,6 +104,8 @@ static bool is_git_data(const char *path)
 		return at;
 	if (!str_starts(at, "modules/") && !str_starts(at, "worktrees/"))
 		return false;
+	/* Behind a name at least: a submodule may be called "refs". */
+	at = strchr(at, '/') + 1;
 	while ((at = strchr(at, '/')) && !is_data(at + 1))
 		at++;
 	return at;

@@ -265,7 +265,7 @@ int asker_least(struct asker *asker, struct err *err)
 
 	spec_init_bottom(&spec);
 	spec.workspace = asker->resolved->spec.workspace; /* borrowed */
-	r = compile(asker, &spec, 0, false, &plan, err);
+	r = compile(asker, &spec, asker->resolved->allow_degraded, false, &plan, err);
 	if (r == 0 && plan->engine == ENGINE_NATIVE && plan->namespaces &&
 	    asker->host->no_namespaces)
 		r = err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "user namespaces are refused here");

@@ -135,6 +135,17 @@ static bool is_for_want_of_namespaces(const struct asker *asker)
 	return asker_plan(&other, &plan, &err) == 0;
 }
 
+/* That would have been taken if nothing were refused. */
+static enum engine engine_meant(const struct asker *asker)
+{
+	for (enum engine e = ENGINE_NATIVE; e <= ENGINE_LANDLOCK; e++)
+		if (str_eq(asker->resolved->engine, engine_name(e)))
+			return e;
+	if (!asker->host->no_namespaces)
+		return ENGINE_NATIVE;
+	return asker->host->bwrap ? ENGINE_BWRAP : ENGINE_LANDLOCK;
+}
+
 static int look_at_plan(struct asker *asker, struct posture *posture)
 {
 	_cleanup_(plan_freep) struct plan *plan = NULL;
@@ -146,9 +157,7 @@ static int look_at_plan(struct asker *asker, struct posture *posture)
 	if (r < 0) {
 		if (is_for_want_of_namespaces(asker))
 			no_namespaces(posture);
-		posture->engine = asker->host->no_namespaces
-					  ? (asker->host->bwrap ? ENGINE_BWRAP : ENGINE_LANDLOCK)
-					  : ENGINE_NATIVE;
+		posture->engine = engine_meant(asker);
 		refuse(posture, &why);
 		return 0;
 	}

@@ -51,7 +51,8 @@ static char *network_rule(const struct spec *spec, const struct violation *v)
 {
 	if (spec->network == NETWORK_ALLOWED_HOSTS)
 		return strdup(is_loopback(v->address) ? "ports" : "hosts");
-	return assignment(spec, spec->network == NETWORK_LOCALHOST && spec->ports_set
+	return assignment(spec, spec->network == NETWORK_LOCALHOST && spec->ports_set &&
+						!str_eq(v->op, "resolve")
 					? DIM_PORTS
 					: DIM_NETWORK);
 }

@@ -46,14 +46,10 @@ static int put_way(struct str *out, const struct staged *staged, const struct wa
 					    str_eq(staged->workspace.cwd, staged->workspace.root));
 	_cleanup_(freep) char *whole = path_join(staged->workspace.root, name);
 	_cleanup_(str_release) struct str line = {0};
-	int r = whole ? str_appendf(&line, "pale %s", way->verb) : -ENOMEM;
+	int r = whole ? put_pale(&line, way->verb, staged->asked,
+				 staged->stage ? staged->stage->name : NULL)
+		      : -ENOMEM;
 
-	if (r == 0 && staged->asked)
-		r = str_append(&line, " --workspace ");
-	if (r == 0 && staged->asked)
-		r = str_append_word(&line, staged->asked);
-	if (r == 0 && staged->stage && !str_eq(staged->stage->name, STAGE_DEFAULT))
-		r = str_appendf(&line, " --stage %s", staged->stage->name);
 	if (r == 0)
 		r = str_appendf(&line, "%s ", way->option);
 	if (r == 0)
@@ -130,12 +126,15 @@ static int put_done(struct str *out, const struct staged *staged, const struct a
 		    enum apply_deed deed)
 {
 	size_t n = count_done(staged, report);
+	int r;
 
 	if (deed == DEED_UNDO)
 		return str_appendf(out, "taken back: %s\n", report->id);
-	return str_appendf(out, "%s %zu change%s; to take that back: pale undo %s\n",
-			   deed == DEED_APPLY ? "applied" : "discarded", n, n == 1 ? "" : "s",
-			   report->id);
+	r = str_appendf(out, "%s %zu change%s; to take that back: ",
+			deed == DEED_APPLY ? "applied" : "discarded", n, n == 1 ? "" : "s");
+	if (r == 0)
+		r = put_pale(out, "undo", staged->asked, NULL);
+	return r < 0 ? r : str_appendf(out, " %s\n", report->id);
 }
 
 static int put_text(struct str *out, const struct staged *staged, const struct apply_report *report,

@@ -105,6 +105,16 @@ static bool is_same(const struct client_text *file)
 	       st.st_mtim.tv_nsec == old->st_mtim.tv_nsec;
 }
 
+/* By its name from the top: the folder may have been taken away with it. */
+static int stays(const struct client_text *file, struct err *err)
+{
+	_cleanup_(fd_closep) int base = open_base(file, err);
+
+	return base < 0 ? base
+			: file_stays(base, file->path + strlen(file->root) + (file->root[1] != 0),
+				     err);
+}
+
 int client_text_write(struct client_text *file, struct err *err)
 {
 	int r = 0;
@@ -115,11 +125,13 @@ int client_text_write(struct client_text *file, struct err *err)
 	}
 	if (file->dir < 0)
 		r = open_folder(file, true, err);
+	if (r == -ENOENT && file->root)
+		return stays(file, err);
 	if (r < 0)
 		return r;
 	r = file_replace(file->dir, path_basename(file->path), str_text(&file->text),
 			 file->text.len, file->root ? 0644 : 0600, err);
 	if (r == 0 && file->root && !file->existed)
-		r = file_stays(file->dir, path_basename(file->path), err);
+		r = stays(file, err);
 	return r < 0 ? err_wrap(err, r, "%s", file->path) : 0;
 }

@@ -11,6 +11,7 @@
 /* All of it is much at once. 1: the answer is no. */
 static int confirm(const struct staged *staged, const struct stage_args *args, struct err *err)
 {
+	_cleanup_(str_release) struct str way = {0};
 	_cleanup_(freep) char *question = NULL;
 	size_t count = staged_count(staged->changes);
 	int r;
@@ -22,7 +23,9 @@ static int confirm(const struct staged *staged, const struct stage_args *args, s
 	if (!has_terminal()) {
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "discard: there is no terminal to ask on, and no path was named");
-		return err_hint(err, r, "pale discard --all throws %s%zu change%s away",
+		if (put_pale(&way, "discard", staged->asked, args->values[OPT_STAGE]) < 0)
+			return err_oom(err);
+		return err_hint(err, r, "%s --all throws %s%zu change%s away", str_text(&way),
 				count == 1 ? "the " : "all ", count, count == 1 ? "" : "s");
 	}
 	question = str_printf(count == 1 ? "Throw the %zu staged change away? [y/N] "

@@ -58,11 +58,15 @@ static int check_shape(const struct args *args, struct err *err)
 static int check_free(const struct edit *edit, const char *name, struct err *err)
 {
 	const char *const path[] = {"commands", name, NULL};
+	_cleanup_(strv_release) struct strv names = {0};
 	struct setting setting;
 	char buf[ORIGIN_TEXT_MAX];
 	int r;
 
-	if (!config_get(&edit->context.config, path, &setting))
+	/* A rule of the user's for commands of that name is none. */
+	if (command_names(&edit->context.config, &names) < 0)
+		return err_oom(err);
+	if (!strv_has(&names, name) || !config_get(&edit->context.config, path, &setting))
 		return 0;
 	r = err_set(err, ERR_CONFIG, -EEXIST, "%s: the command '%s' exists",
 		    origin_text(&setting.origin, buf, sizeof(buf)), name);

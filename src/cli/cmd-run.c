@@ -284,17 +284,17 @@ static void report_recovered(const struct recover_report *recovered)
 }
 
 /* What waits, and what to do about it. */
-static void report_stage(const struct run *run)
+static void report_stage(const struct run *run, const struct run_args *args)
 {
 	const struct run_staged *staged = &run->staged;
-	bool current = str_eq(run->plan->stage, STAGE_DEFAULT);
+	_cleanup_(str_release) struct str way = {0};
 
 	if (staged->err.message[0])
 		report(&staged->err);
-	if (staged->is_known && staged->changes > 0)
-		fprintf(stderr, "%llu file%s staged: pale review%s%s\n",
-			(unsigned long long)staged->changes, staged->changes == 1 ? "" : "s",
-			current ? "" : " --stage ", current ? "" : run->plan->stage);
+	if (staged->is_known && staged->changes > 0 &&
+	    put_pale(&way, "review", args->request.workspace, run->plan->stage) == 0)
+		fprintf(stderr, "%llu file%s staged: %s\n", (unsigned long long)staged->changes,
+			staged->changes == 1 ? "" : "s", str_text(&way));
 }
 
 /* That it ran, how it ended: somebody may look for it later. */
@@ -322,7 +322,7 @@ static int finish(struct run *run, const struct run_args *args)
 	if (!is_quiet(args)) {
 		run_notes(run, say, NULL);
 		report_recovered(&run->recovered);
-		report_stage(run);
+		report_stage(run, args);
 		report_history(run);
 	}
 	/* A result that could not be delivered is no success. */

@@ -226,6 +226,7 @@ int cmd_stages_list(int argc, char **argv)
 
 static int remove_one(struct staged *staged, const char *name, bool force, struct err *err)
 {
+	_cleanup_(str_release) struct str apply = {0}, discard = {0};
 	size_t count;
 	char id[96];
 	int r = staged_open(staged, name, err);
@@ -240,10 +241,11 @@ static int remove_one(struct staged *staged, const char *name, bool force, struc
 	if (count > 0) {
 		r = err_set(err, ERR_USAGE, -ENOTEMPTY, "stage %s holds %zu change%s", name, count,
 			    count == 1 ? "" : "s");
-		return err_hint(err, r,
-				"pale apply or pale discard --stage %s first; or --force, which "
-				"has no undo",
-				name);
+		if (put_pale(&apply, "apply", staged->asked, name) < 0 ||
+		    put_pale(&discard, "discard", staged->asked, name) < 0)
+			return err_oom(err);
+		return err_hint(err, r, "first %s, or %s; or --force, which has no undo",
+				str_text(&apply), str_text(&discard));
 	}
 	snprintf(id, sizeof(id), "%s-%llu", name, (unsigned long long)clock_wall_ms());
 	r = stage_remove(staged->stage, err);

@@ -278,3 +278,16 @@ bool asks_json(int argc, char **argv)
 			return true;
 	return false;
 }
+
+int put_pale(struct str *out, const char *verb, const char *workspace, const char *stage)
+{
+	int r = str_appendf(out, "pale %s", verb);
+
+	if (r == 0 && workspace)
+		r = str_append(out, " --workspace ");
+	if (r == 0 && workspace)
+		r = str_append_word(out, workspace);
+	if (r == 0 && stage && !str_eq(stage, "default"))
+		r = str_appendf(out, " --stage %s", stage);
+	return r;
+}

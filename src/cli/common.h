@@ -53,6 +53,10 @@ int emit_json(struct json *json);
 /* ERR as JSON: what a run that was not executed has. RUN: its id, or NULL. */
 int emit_error(const char *run, const struct err *err);
 
+/* "pale VERB" with what leads to the same workspace, NULL when that is where we are, and the same
+ * stage, NULL when it has none. 0 or -ENOMEM. */
+int put_pale(struct str *out, const char *verb, const char *workspace, const char *stage);
+
 /* ERR_USAGE: ARGV begins with no verb; says which one may be meant. */
 int verb_unknown(int argc, char **argv, struct err *err);
 

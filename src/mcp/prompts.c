@@ -65,11 +65,12 @@ static bool prompt_finish(struct server *server, struct call *call)
 	_cleanup_(str_release) struct str text = {0}, result = {0};
 	const struct str *data = &call->worker.data;
 	struct rpc_error error;
-	int r = worker_exit(&call->worker) == 0
-			? text_append_clean(&text, str_text(data), data->len)
-			: worker_complaint(&call->worker, &text);
+	/* That nothing would run is told, too. */
+	bool failed = worker_exit(&call->worker) != 0 && data->len == 0;
+	int r = failed ? worker_complaint(&call->worker, &text)
+		       : text_append_clean(&text, str_text(data), data->len);
 
-	if (r == 0 && worker_exit(&call->worker) != 0) {
+	if (r == 0 && failed) {
 		rpc_fail(&error, RPC_INVALID_PARAMS, "%.400s", str_text(&text));
 		server_refuse(server, &call->reply, &error);
 		return false;

@@ -183,7 +183,9 @@ static bool resource_finish(struct server *server, struct call *call)
 	struct rpc_error error;
 	int r;
 
-	if (worker_exit(&call->worker) != 0) {
+	/* That nothing would run is what the status tells. */
+	if (worker_exit(&call->worker) != 0 &&
+	    (call->detail != STATUS || call->worker.data.len == 0)) {
 		if (worker_complaint(&call->worker, &text) < 0)
 			server->error = -ENOMEM;
 		rpc_fail(&error, RPC_INTERNAL_ERROR, "%.400s", str_text(&text));

@@ -180,7 +180,7 @@ const struct tool tools[TOOL_COUNT_] = {
 	[TOOL_SANDBOX_STATUS] = {"sandbox_status", "State of the sandbox", "status",
 		"Say how commands are confined here: mode, engine, what enforces each dimension, and "
 		"how often what happened.",
-		TOOL_DEFAULT | READS, NULL, NULL, 0},
+		TOOL_DEFAULT | TOOL_STATUS | READS, NULL, NULL, 0},
 	[TOOL_REGISTER_COMMAND] = {"register_command", "Register a command", "commands register",
 		"Write a command into the workspace's pale.toml. What it asks beyond the user's trust "
 		"keeps it from running until the user agrees.",

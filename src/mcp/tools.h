@@ -46,7 +46,7 @@ enum {
 	TOOL_NO_JSON = 1 << 7, /* what it prints is no data */
 	TOOL_RUNS = 1 << 8,    /* a run: a result, and the output of a command */
 	TOOL_ALONE = 1 << 10,  /* not while our session stands: it changes what that stands on */
-	TOOL_STATUS = 1 << 9,  /* its status is that of a command, and no failure */
+	TOOL_STATUS = 1 << 9,  /* its status says something, and where there is data no failure */
 };
 
 enum tool_id {

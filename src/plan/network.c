@@ -99,7 +99,9 @@ int network_judge_limits(struct compiler *c)
 					  "nobody counts in the network of the sandbox around it");
 		else
 			plan_verdict(c->plan, dim_name(limits[i]), ENFORCED,
-				     c->plan->net.brokered ? "broker" : "network namespace");
+				     c->plan->net.brokered                ? "broker"
+				     : c->plan->engine == ENGINE_LANDLOCK ? "seccomp: no sockets"
+									  : "network namespace");
 	}
 	return r;
 }

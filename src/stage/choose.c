@@ -166,6 +166,12 @@ static void judge(struct chooser *c, size_t i)
 		judge_conflict(c, change, verdict);
 }
 
+static bool is_left(const struct verdict *verdict)
+{
+	return verdict->outcome == APPLY_CONFLICT || verdict->outcome == APPLY_CHANGED ||
+	       verdict->outcome == APPLY_HELD;
+}
+
 /* A repository in which a reference is left keeps all of them. */
 static void keep_references(struct chooser *c)
 {
@@ -178,10 +184,7 @@ static void keep_references(struct chooser *c)
 		const char *inside = inside_git(c, change);
 		size_t len = inside ? (size_t)(inside - change->path) : 0;
 
-		if (!inside || !git_is_reference(inside) ||
-		    (c->verdicts[i].outcome != APPLY_CONFLICT &&
-		     c->verdicts[i].outcome != APPLY_CHANGED &&
-		     c->verdicts[i].outcome != APPLY_HELD))
+		if (!inside || !git_is_reference(inside) || !is_left(&c->verdicts[i]))
 			continue;
 		if (last && last->root == change->root && last_len == len &&
 		    strncmp(last->path, change->path, len) == 0)

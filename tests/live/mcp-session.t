@@ -326,5 +326,45 @@ def case_register(p):
     c.close()
 
 
-main(case_session, case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
+def case_refused_boundary(p):
+    """That nothing would run is an answer, and what is asked for is in it."""
+    b = Box(p)
+    c = b.client('--engine', 'landlock')
+    s = structured(c.call('sandbox_status'))
+    ok(s.get('runs') is False and s['refusal']['message'] and s['engine'] == 'landlock', p, 'sandbox_status tells it', s)
+    a = c.request('resources/read', {'uri': 'pale://status'})
+    ok('"runs": false' in json.dumps(a) or '\\"runs\\": false' in json.dumps(a), p, 'the resource, too', a)
+    ok('result' in c.request('prompts/get', {'name': 'sandbox'}), p, 'and the prompt')
+    ok(failed(c.call('exec', command='true')), p, 'twin: nothing runs')
+    c.close()
+    c = b.client('--engine', 'landlock', '--allow-degraded', 'processes', '--allow-degraded', 'filesystem')
+    s = structured(c.call('sandbox_status'))
+    ok(s.get('runs') is True and s['backends'][0]['ready'], p, 'twin: with what is allowed', s)
+    c.close()
+
+
+def case_install_while_a_run_guards(p):
+    """A folder of a client's that is taken away with what was put into it was not written."""
+    b = Box(p)
+    run = p.start(p.pale_path, 'run', '--', 'sleep', '3', cwd=b.ws, env=b.env)
+    ok(wait_for(lambda: b.pale('runs', '--outcome', 'running', '-j').json()), p, 'a run goes on')
+    time.sleep(0.2)
+    r = b.pale('mcp', 'install', '--client', 'cursor')
+    run.wait()
+    ok(r.code == 1 and b'taken away' in r.err and not (b.ws / '.cursor').exists(), p, 'it is said', r)
+    r = b.pale('mcp', 'install', '--client', 'cursor')
+    ok(r.code == 0 and (b.ws / '.cursor/mcp.json').exists(), p, 'twin: afterwards it works', r)
+
+
+def case_rule_without_a_command(p):
+    b = Box(p, config='[commands.foo.sandbox]\nnetwork = "none"\n')
+    r = b.pale('run', 'foo')
+    ok(r.code == 125 and b'no command' in r.err, p, 'a rule makes no command', r)
+    r = b.pale('commands', 'register', 'foo', 'true')
+    ok(r.code == 0 and b.pale('run', 'foo').code == 0, p, 'and is not in the way of one', r)
+    r = b.pale('commands', 'register', 'foo', 'false')
+    ok(r.code == 1 and b'exists' in r.err, p, 'twin: that is', r)
+
+
+main(case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session, case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
      case_no_session, case_register, uids=(1000,))
