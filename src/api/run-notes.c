@@ -6,6 +6,7 @@
 #include "api/run.h"
 #include "base/cleanup.h"
 #include "base/size.h"
+#include "policy/remedy.h"
 
 enum { SHOWN = 1 };
 
@@ -105,8 +106,15 @@ static void note_events(const struct events *events, run_note_fn *say, void *dat
 static void hint_limit(const struct run *run, enum dim dim, struct err *err)
 {
 	const char *option = spec_keys[dim].option;
+	_cleanup_(remedy_release) struct remedy remedy = {0};
 
-	if (!run->session)
+	if (!run->session &&
+	    remedy_find(&run->resolved.spec, &run->context.user, dim_name(dim), "limit", NULL,
+			&remedy, NULL) == 0 &&
+	    remedy.possible)
+		err_hint(err, 0, "pale run %s %s allows more", remedy.option,
+			 run->command ? run->command : "…");
+	else if (!run->session)
 		err_hint(err, 0, "pale run --%s MORE allows more", option);
 	else if (*spec_limit_const(&run->resolved.spec, dim) < *spec_limit_const(run->granted, dim))
 		err_hint(err, 0, "pale exec --%s MORE allows more", option);

@@ -109,7 +109,7 @@ def case_cpu(p):
     r = result(p, '--cpu', '1s', *allowed(p, 'cpu'), '--timeout', '30s', '--', 'sh', '-c', BURN)
     ok(r.result.get('outcome') == 'limit' and r.result.get('limit') == 'cpu', p,
        'reported by name', r)
-    ok(b'cpu = "1s" was reached' in r.err and r.code == 143, p, 'and said', r)
+    ok(b'cpu = "1s" was reached' in r.err and b'pale run --cpu 2s ' in r.err and r.code == 143, p, 'and said, with what would allow more', r)
     ok(0.9 <= r.result.get('usage', {}).get('cpu_ms', 0) / 1000 < 3, p, 'close to the limit', r)
     # Two burn twice as fast.
     r = result(p, '--cpu', '2s', *allowed(p, 'cpu'), '--timeout', '30s', '--', 'sh', '-c',
