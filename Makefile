@@ -19,7 +19,7 @@ CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
 # The layers of docs/ARCHITECTURE.md. `pale` takes of cli/ what a run needs.
-RUN_LAYERS := base config policy plan result confine warden engine net observe stage backend files store view api
+RUN_LAYERS := base config policy plan result confine warden engine net observe stage backend files store view api session review posture
 ALL_LAYERS := $(RUN_LAYERS) learn cli mcp
 RUN_SRC  := $(filter-out %-zlib.c %-sqlite.c,$(wildcard $(RUN_LAYERS:%=src/%/*.c) $(addprefix src/cli/,main.c common*.c cmd-run.c cmd-exec*.c cmd-file*.c cmd-session*.c)))
 LIB_SRC  := $(filter-out src/cli/%main.c,$(wildcard $(ALL_LAYERS:%=src/%/*.c)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "api/staged-choice.h"
+#include "review/staged-choice.h"
 #include "base/cleanup.h"
 #include "cli/apply-report.h"
 #include "cli/commands.h"

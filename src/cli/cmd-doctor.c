@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/context.h"
-#include "api/doctor.h"
-#include "api/posture.h"
+#include "posture/doctor.h"
+#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"

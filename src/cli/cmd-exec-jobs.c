@@ -8,8 +8,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "api/session-proto.h"
-#include "api/session.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/size.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/session.h"
+#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/lean.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/file-tool.h"
+#include "session/file-tool.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json-read.h"

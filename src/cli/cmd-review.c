@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/review.h"
+#include "review/review.h"
 #include "base/cleanup.h"
 #include "cli/apply-report.h"
 #include "cli/commands.h"

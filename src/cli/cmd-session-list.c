@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/session-place.h"
-#include "api/session-proto.h"
-#include "api/session.h"
+#include "session/session-place.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"

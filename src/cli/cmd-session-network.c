@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/session-proto.h"
-#include "api/session.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json-read.h"

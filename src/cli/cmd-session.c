@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "api/session-place.h"
-#include "api/session.h"
+#include "session/session-place.h"
+#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json-read.h"

@@ -3,7 +3,7 @@
 
 #include "api/check.h"
 #include "api/context.h"
-#include "api/posture.h"
+#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common-ask.h"

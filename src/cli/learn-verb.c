@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/posture.h"
+#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "cli/profiles.h"
 #include "cli/rehearse.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "api/check-child.h"
-#include "api/staged.h"
+#include "review/staged.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"

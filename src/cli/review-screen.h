@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* review-screen - what `pale review` looks like. */
 #pragma once
-#include "api/review.h"
+#include "review/review.h"
 #include "cli/screen.h"
 
 struct review_view {

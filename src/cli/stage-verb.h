@@ -4,8 +4,8 @@
  * begin, and how they speak of a change.
  */
 #pragma once
-#include "api/entries.h"
-#include "api/staged.h"
+#include "review/entries.h"
+#include "review/staged.h"
 #include "cli/common.h"
 
 struct stage_args {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/file-tool.h"
+#include "session/file-tool.h"
 #include "base/json-read.h"
 #include "base/json.h"
 #include "base/str.h"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/keeper-impl.h"
+#include "session/keeper-impl.h"
 #include "backend/standing.h"
 #include "base/err.h"
 #include "base/fd.h"

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "api/shell-state.h"
+#include "session/shell-state.h"
 #include "base/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -48,7 +48,7 @@ def fixed_size(p):
     """Of struct session_exec: five u64, five u32, the terminal."""
     built = p.base.parent / 'bin/size'
     if not built.exists():
-        source = '#include "api/session-proto.h"\n#include <stdio.h>\nint main(void) { printf("%zu", sizeof(struct session_exec)); }\n'
+        source = '#include "session/session-proto.h"\n#include <stdio.h>\nint main(void) { printf("%zu", sizeof(struct session_exec)); }\n'
         subprocess.run(['gcc', '-D_GNU_SOURCE', f'-I{TOP}/src', '-x', 'c', '-', '-o', built], input=source.encode(), check=True)
     return subprocess.run([built], capture_output=True, check=True).stdout.decode()
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/file-tool.h"
+#include "session/file-tool.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "files/reply.h"

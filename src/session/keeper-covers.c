@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* What is hidden is covered by a mount, and a cover goes with the file that it lies on: when
+ * the host puts another one in its place, or makes one that .paleignore matches, that one is
+ * seen. So before each command it is looked whether every cover still lies where it should. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "session/keeper-impl.h"
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/path.h"
+#include "plan/ignored.h"
+
+static struct file_id id_of(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return (struct file_id){0};
+	return (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+}
+
+static bool is_same(struct file_id a, struct file_id b)
+{
+	return a.dev == b.dev && a.ino == b.ino;
+}
+
+int keeper_covers_take(struct keeper *k, struct err *err)
+{
+	const struct strv *hidden = &k->site->ignored;
+
+	if (!spec_is_confined(&k->run->resolved.spec) || hidden->len == 0)
+		return 0;
+	k->covers = calloc(hidden->len, sizeof(*k->covers));
+	if (!k->covers)
+		return err_oom(err);
+	for (size_t i = 0; i < hidden->len; i++)
+		k->covers[i] = id_of(hidden->items[i]);
+	return 0;
+}
+
+/* What is gone needs no cover. */
+static bool is_covered(const struct keeper *k, const char *path)
+{
+	struct file_id now = id_of(path);
+
+	for (size_t i = 0; i < k->site->ignored.len; i++)
+		if (strcmp(k->site->ignored.items[i], path) == 0)
+			return now.ino == 0 || is_same(now, k->covers[i]);
+	return now.ino == 0;
+}
+
+static int check_list(const struct keeper *k, const struct strv *paths, struct err *err)
+{
+	for (size_t i = 0; i < paths->len; i++)
+		if (!is_covered(k, paths->items[i]))
+			return err_set(err, ERR_POLICY, -ESTALE,
+				       "what is to be hidden has changed since session '%s' was "
+				       "started: %s came or was replaced",
+				       k->place.name, paths->items[i]);
+	return 0;
+}
+
+/* Those of paths_hidden are the last that were looked up. */
+static int check_rules(const struct keeper *k, struct err *err)
+{
+	size_t n = k->run->resolved.spec.paths_hidden.len;
+
+	for (size_t i = k->site->paths_len - n; i < k->site->paths_len; i++) {
+		const struct site_path *was = &k->site->paths[i];
+		_cleanup_(freep) char *real = NULL;
+		struct file_id now = {0};
+
+		if (path_resolve(was->path, &real) == 0)
+			now = id_of(real);
+		if (now.ino != 0 && (was->type == SITE_ABSENT || !is_same(now, was->id)))
+			return err_set(err, ERR_POLICY, -ESTALE,
+				       "what is to be hidden has changed since session '%s' was "
+				       "started: %s came or was replaced",
+				       k->place.name, was->path);
+	}
+	return 0;
+}
+
+/* As it was done for the plan: files may match .paleignore that were not there. */
+static int check_ignored(const struct keeper *k, struct err *err)
+{
+	struct site now = *k->site;
+	int r;
+
+	now.ignored = (struct strv){0};
+	r = ignored_probe(&k->run->resolved.spec, &now, err);
+	if (r == 0)
+		r = check_list(k, &now.ignored, err);
+	strv_release(&now.ignored);
+	return r;
+}
+
+int keeper_covers_check(const struct keeper *k, struct err *err)
+{
+	const struct spec *spec = &k->run->resolved.spec;
+	bool has_list = fingerprint_has_ignore(&k->fingerprint);
+	int r;
+
+	if (!spec_is_confined(spec) || (!has_list && spec->paths_hidden.len == 0))
+		return 0;
+	r = check_rules(k, err);
+	if (r == 0)
+		r = check_list(k, &k->site->ignored, err);
+	return r == 0 && has_list ? check_ignored(k, err) : r;
+}
