@@ -19,6 +19,9 @@
 #include "stage/node.h"
 #include "stage/record.h"
 #include "stage/stage.h"
+#include "stage/throwaway.h"
+
+#define THROWAWAY_KIND "pale-ephemeral"
 
 bool run_starts_over(const struct run *run)
 {
@@ -152,14 +155,14 @@ static int join_or_clear(struct run *run, struct err *err)
 }
 
 /* Somebody may remove it before we have its locks. */
-static int enter_stage(struct run *run, struct err *err)
+static int enter_stage(struct run *run, const char *name, struct err *err)
 {
 	const char *state = run->context.workspace.state_dir;
 	int r = -ENOENT;
 
 	for (int tries = 0; tries < 8 && r == -ENOENT; tries++) {
 		run->stage = stage_free(run->stage);
-		r = stage_open(state, run->plan->stage, true, &run->stage, err);
+		r = stage_open(state, name, true, &run->stage, err);
 		if (r == 0)
 			r = stage_enter(run->stage, err);
 	}
@@ -212,7 +215,7 @@ static int mounted(void *data, const int *fds, struct err *err)
 	struct run *run = data;
 	int r = stage_publish(run->stage, run->id, run->stage_roots, run->staging.len, fds, err);
 
-	return r < 0 ? r : !is_past_t0(run);
+	return r < 0 ? r : !run->plan->throws_away && !is_past_t0(run);
 }
 
 static void started(void *data)
@@ -224,9 +227,22 @@ static void started(void *data)
 			stage_drop_mark(run->stage, run->stage_roots[i]);
 }
 
+static int enter_throwaway(struct run *run, struct err *err)
+{
+	char name[STAGE_NAME_MAX + 1];
+	int r = throwaway_name(THROWAWAY_KIND, name, err);
+
+	if (r < 0)
+		return r;
+	throwaway_sweep(run->context.workspace.state_dir, THROWAWAY_KIND);
+	run->plan->stage_max = SPEC_UNLIMITED;
+	return enter_stage(run, name, err);
+}
+
 int run_stage_begin(struct run *run, struct err *err)
 {
-	int r = enter_stage(run, err);
+	int r = run->plan->throws_away ? enter_throwaway(run, err)
+				       : enter_stage(run, run->plan->stage, err);
 
 	if (r == 0)
 		r = add_roots(run, err);
@@ -278,12 +294,30 @@ static int record(struct run *run, struct err *err)
 	return 0;
 }
 
+static int throw_away(struct run *run, struct err *err)
+{
+	_cleanup_(freep) char *name = strdup(run->stage->name);
+	int r = 0;
+
+	if (run->plan->staging) {
+		stage_leave(run->stage, run->id);
+		r = stage_finish(run->stage, run->id, err);
+	}
+	release(run);
+	if (r == 0)
+		r = name ? throwaway_drop(run->context.workspace.state_dir, name, err)
+			 : err_oom(err);
+	return r < 0 ? err_wrap(err, r, "what is to be thrown away") : 0;
+}
+
 int run_stage_end(struct run *run, bool executed, struct err *err)
 {
 	int r = 0;
 
 	if (!run->stage)
 		return 0;
+	if (run->plan->throws_away)
+		return throw_away(run, err);
 	if (run->plan->staging) {
 		int ended;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "review/staged-choice.h"
 #include "base/cleanup.h"
 #include "cli/apply-report.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/stage-verb.h"
+#include "review/staged-choice.h"
 
 static int add_all(const struct staged *staged, const struct strv *operands,
 		   struct staged_paths *paths, struct err *err)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "review/staged-choice.h"
 #include "base/cleanup.h"
 #include "cli/apply-report.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/stage-verb.h"
+#include "review/staged-choice.h"
 
 /* All of it is much at once. 1: the answer is no. */
 static int confirm(const struct staged *staged, const struct stage_args *args, struct err *err)

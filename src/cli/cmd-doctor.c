@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "api/context.h"
-#include "posture/doctor.h"
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "posture/doctor.h"
+#include "posture/posture.h"
 
 static int doctor_json(const struct finding *findings, size_t len, bool well)
 {

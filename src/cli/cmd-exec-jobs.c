@@ -8,8 +8,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "session/session-proto.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/size.h"
@@ -17,6 +15,8 @@
 #include "cli/common.h"
 #include "config/keys.h"
 #include "result/result.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 
 struct job_args {
 	struct session_where where;

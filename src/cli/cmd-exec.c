@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/lean.h"
 #include "base/size.h"
 #include "cli/common.h"
 #include "config/keys.h"
+#include "session/session.h"
 
 struct exec_args {
 	struct session_call call;

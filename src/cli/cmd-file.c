@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/file-tool.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json-read.h"
 #include "cli/common-ask.h"
 #include "cli/common.h"
+#include "session/file-tool.h"
 
 struct file_args {
 	struct file_job job;

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "review/review.h"
 #include "base/cleanup.h"
 #include "cli/apply-report.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/review-screen.h"
 #include "cli/stage-verb.h"
+#include "review/review.h"
 
 /* How the screen was left. */
 enum ending {

@@ -8,9 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "session/session-place.h"
-#include "session/session-proto.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -20,6 +17,9 @@
 #include "cli/cmd-exec.h"
 #include "cli/common.h"
 #include "config/workspace.h"
+#include "session/session-place.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 #include "view/table.h"
 
 enum { INFO_MS = 2000, COLUMNS = 7 };

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/session-proto.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json-read.h"
 #include "cli/cmd-exec.h"
 #include "cli/common.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 
 enum { ANSWER_MS = 5000 };
 

@@ -3,14 +3,14 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "session/session-place.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/json-read.h"
 #include "cli/cmd-exec.h"
 #include "cli/common-ask.h"
 #include "cli/common.h"
+#include "session/session-place.h"
+#include "session/session.h"
 
 struct start_args {
 	struct run_request request;

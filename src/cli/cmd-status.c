@@ -3,11 +3,11 @@
 
 #include "api/check.h"
 #include "api/context.h"
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common-ask.h"
 #include "cli/common.h"
+#include "posture/posture.h"
 #include "store/store.h"
 #include "view/table.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "cli/profiles.h"
 #include "cli/rehearse.h"
@@ -15,6 +14,7 @@
 #include "learn/limits.h"
 #include "plan/host.h"
 #include "policy/trust.h"
+#include "posture/posture.h"
 #include "store/store.h"
 
 static int no_such_command(const struct config *config, const char *name, struct err *err)

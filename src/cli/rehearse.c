@@ -3,31 +3,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "api/check-child.h"
-#include "review/staged.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/spawn.h"
 #include "base/path.h"
+#include "base/spawn.h"
 #include "policy/spec-text.h"
+#include "review/staged.h"
+#include "stage/throwaway.h"
 
-#define STAGE_PREFIX "pale-rehearsal."
-#define BUSY_TRIES   100
-#define BUSY_WAIT_NS 20000000L
+#define STAGE_KIND "pale-rehearsal"
 
 enum {
 	SPEC_FD = 3, /* in the `pale` process */
@@ -38,72 +34,6 @@ enum {
 };
 
 /* --- the stage --- */
-
-/* Does the name say that it is ours, and of whom? */
-static bool is_ours(const char *name, pid_t *ret_pid)
-{
-	char *end;
-	long pid;
-
-	if (!str_starts(name, STAGE_PREFIX))
-		return false;
-	pid = strtol(name + strlen(STAGE_PREFIX), &end, 10);
-	if (*end != '.' || pid < 1 || pid > INT_MAX || strlen(end) != 9 ||
-	    strspn(end + 1, "0123456789abcdef") != 8)
-		return false;
-	*ret_pid = (pid_t)pid;
-	return true;
-}
-
-static int name_stage(char ret[STAGE_NAME_MAX + 1], struct err *err)
-{
-	unsigned chance;
-
-	if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
-		return err_sys(err, -errno, "getrandom");
-	snprintf(ret, STAGE_NAME_MAX + 1, STAGE_PREFIX "%d.%08x", (int)getpid(), chance);
-	return 0;
-}
-
-/* The run has ended, but what held its mounts may be about to. */
-static int drop_stage(const char *state_dir, const char *name, struct err *err)
-{
-	const struct timespec wait = {.tv_nsec = BUSY_WAIT_NS};
-	_cleanup_(stage_freep) struct stage *stage = NULL;
-	int r = stage_open(state_dir, name, false, &stage, err);
-
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0)
-		return r;
-	for (int i = 0; i < BUSY_TRIES; i++) {
-		r = stage_lock(stage, true, err);
-		if (r != -EBUSY)
-			break;
-		nanosleep(&wait, NULL);
-	}
-	return r < 0 ? r : stage_remove(stage, err);
-}
-
-/* What rehearsals left behind that were killed. */
-static void sweep(const char *state_dir)
-{
-	char **names = NULL;
-
-	if (stage_list(state_dir, &names, NULL) < 0)
-		return;
-	for (char **name = names; *name; name++) {
-		_cleanup_(stage_freep) struct stage *stage = NULL;
-		pid_t pid;
-
-		if (is_ours(*name, &pid) && kill(pid, 0) < 0 && errno == ESRCH &&
-		    stage_open(state_dir, *name, false, &stage, NULL) == 0 &&
-		    stage_try_lock(stage, true, NULL) == 0)
-			(void)stage_remove(stage, NULL);
-		free(*name);
-	}
-	free(names);
-}
 
 static int collect_changes(const char *state_dir, const char *name, struct strv *ret,
 			   struct err *err)
@@ -317,7 +247,7 @@ static int guarded(const struct rehearsal *rehearsal, const struct str *spec, st
 	sigaddset(&ours, SIGTERM);
 	sigaddset(&ours, SIGHUP);
 	sigaddset(&ours, SIGQUIT);
-	r = name_stage(stage, err);
+	r = throwaway_name(STAGE_KIND, stage, err);
 	if (r < 0)
 		return r;
 	sigprocmask(SIG_BLOCK, &ours, &before);
@@ -326,7 +256,7 @@ static int guarded(const struct rehearsal *rehearsal, const struct str *spec, st
 		r = run(rehearsal, stage, &fds, &before, ret, err);
 	if (r == 0)
 		r = collect_changes(state, stage, &ret->changed, err);
-	d = drop_stage(state, stage, &dropped);
+	d = throwaway_drop(state, stage, &dropped);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (r == 0 && d < 0) {
 		*err = dropped;
@@ -349,7 +279,7 @@ int rehearse(const struct rehearsal *rehearsal, struct evidence *ret, struct err
 	r = spec_print(rehearsal->spec, &spec, err);
 	if (r < 0)
 		return r;
-	sweep(rehearsal->context->workspace.state_dir);
+	throwaway_sweep(rehearsal->context->workspace.state_dir, STAGE_KIND);
 	r = guarded(rehearsal, &spec, &evidence, err);
 	if (r < 0)
 		return r;

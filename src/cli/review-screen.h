@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* review-screen - what `pale review` looks like. */
 #pragma once
-#include "review/review.h"
 #include "cli/screen.h"
+#include "review/review.h"
 
 struct review_view {
 	struct rows rows; /* of the part that is shown */

@@ -4,9 +4,9 @@
  * begin, and how they speak of a change.
  */
 #pragma once
+#include "cli/common.h"
 #include "review/entries.h"
 #include "review/staged.h"
-#include "cli/common.h"
 
 struct stage_args {
 	const char *values[OPT_COUNT_]; /* as in struct args */

@@ -203,7 +203,7 @@ static int make_staged(struct builder *b, int lower, int both, const struct op *
 	if (mount < 0)
 		return err_hint(err, err_wrap(err, mount, "stage the writes in %s", op->dst),
 				"set XDG_STATE_HOME to a folder on a local disk (ext4, xfs, "
-				"btrfs); or --direct");
+				"btrfs), or run it without --staged or --ephemeral");
 	if (r == 1)
 		r = detach_layers(lower, err);
 	return r < 0 ? r : take_fd(mount);

@@ -36,11 +36,21 @@ static void choose_engine(struct compiler *c)
 	c->plan->engine = c->host->bwrap ? ENGINE_BWRAP : ENGINE_LANDLOCK;
 }
 
+/* Where a tmpfs cannot hold the layer that is thrown away, a stage of the run's own does. */
+static bool needs_disk(const struct compiler *c)
+{
+	return c->spec->ephemeral && c->host->no_tmpfs_xattr && c->plan->confined &&
+	       c->plan->engine == ENGINE_NATIVE && !c->host->outer_staged &&
+	       !str_eq(c->resolved->mode, "staged") &&
+	       !(c->resolved->allow_degraded & DIM_BIT(DIM_EPHEMERAL));
+}
+
 /* In a sandbox whose writes are staged there is nothing left to stage. */
 static int choose_stage(struct compiler *c)
 {
 	struct plan *plan = c->plan;
 
+	plan->throws_away = needs_disk(c);
 	if (!str_eq(c->resolved->mode, "staged") || c->host->outer_staged)
 		return 0;
 	plan->stage = strdup(c->resolved->stage ? c->resolved->stage : DEFAULT_STAGE);

@@ -121,7 +121,10 @@ static int judge_boundary(struct compiler *c)
 		r = judge_hidden(c);
 	if (spec->caches.len)
 		plan_verdict(plan, dim_name(DIM_CACHES), ENFORCED, "mounts");
-	if (spec->ephemeral && c->host->no_tmpfs_xattr)
+	if (plan->throws_away)
+		plan_verdict(plan, dim_name(DIM_EPHEMERAL), ENFORCED,
+			     "overlay; its layer is on the disk");
+	else if (spec->ephemeral && c->host->no_tmpfs_xattr)
 		r = judge_give_up(c, DIM_EPHEMERAL, DEGRADED,
 				  "overlay; before Linux 6.6 folders cannot be removed in it");
 	else if (spec->ephemeral)

@@ -7,6 +7,9 @@
  * only be read: a command sees what those before it have written. Only caches stay
  * as they are. What is writable below such a folder is a part of it; any other
  * writable folder has layers of its own.
+ *
+ * An ephemeral workspace whose layer cannot be on a tmpfs has one of the same kind, in a
+ * stage that goes with the run.
  */
 #include <errno.h>
 
@@ -87,10 +90,19 @@ static int insert_workspace(struct layout *l)
 	return places_insert(&l->places, place);
 }
 
+/* The workspace alone: what else is writable is so for real. */
+static void stage_to_throw_away(struct layout *l)
+{
+	for (size_t i = 0; i < l->places.len; i++)
+		l->places.items[i].is_staged = l->places.items[i].access == ACCESS_OVERLAY;
+}
+
 int layout_stage(struct layout *l, struct err *err)
 {
 	int r = 0;
 
+	if (l->plan->throws_away)
+		stage_to_throw_away(l);
 	for (size_t i = 0; i < l->places.len && r == 0 && l->staged; i++)
 		r = stage_place(l, i, err);
 	if (r < 0 || !l->staged)

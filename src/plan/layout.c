@@ -168,14 +168,14 @@ static int choose_cwd(struct layout *l)
 static int emit_staged(struct layout *l, const struct place *place)
 {
 	struct plan *plan = l->plan;
+	bool writes = place->access == ACCESS_WRITE || plan->throws_away;
 	int r;
 
 	if (place->is_part)
 		return plan_add(plan, OP_WRITABLE, NULL, place->dst, place->flags & OP_FILE);
 	r = plan_add_bind(plan, OP_STAGED, place->src, place->dst,
-			  place->flags | (place->access == ACCESS_WRITE ? 0 : OP_RDONLY),
-			  place->id);
-	if (r == 0 && place->access == ACCESS_OVERLAY)
+			  place->flags | (writes ? 0 : OP_RDONLY), place->id);
+	if (r == 0 && place->access == ACCESS_OVERLAY && !plan->throws_away)
 		r = plan_add(plan, OP_OVERLAY, NULL, place->dst, 0);
 	return r;
 }

@@ -81,6 +81,7 @@ static int judge_disk(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
 	bool scratch_only = spec->paths_writable.len == 0 && spec->caches.len == 0 &&
+			    !c->plan->throws_away &&
 			    (spec->filesystem == FILESYSTEM_NONE ||
 			     spec->filesystem == FILESYSTEM_READONLY);
 

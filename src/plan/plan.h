@@ -163,6 +163,7 @@ struct plan {
 	bool given;                    /* by the sandbox around us: nothing is left to add */
 	char *stage;                   /* where writes are staged; NULL: they are not */
 	uint64_t stage_max;            /* bytes that it may hold */
+	bool throws_away;              /* what is staged goes with the run: it is ephemeral */
 	const struct staging *staging; /* its layers, once the run begins; borrowed */
 	unsigned long namespaces;      /* CLONE_NEW* */
 	enum idmap idmap;

@@ -4,12 +4,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "posture/doctor-impl.h"
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "plan/host.h"
 #include "plan/plan.h"
+#include "posture/doctor-impl.h"
+#include "posture/posture.h"
 
 #define NOT_TRIED "not tried, since user namespaces do not work"
 

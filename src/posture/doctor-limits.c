@@ -2,8 +2,8 @@
 /* Checks of what limits rest on. */
 #include <stddef.h>
 
-#include "posture/doctor-impl.h"
 #include "base/str.h"
+#include "posture/doctor-impl.h"
 
 /* Version 2, and a systemd that could make a scope. */
 static void fix_systemd(const struct patient *p, struct finding *f)

@@ -2,9 +2,9 @@
 /* Checks of programs, of the configuration and of the workspace. */
 #include <stddef.h>
 
+#include "base/str.h"
 #include "posture/doctor-impl.h"
 #include "posture/posture.h"
-#include "base/str.h"
 
 static void not_looked_at(struct finding *f)
 {

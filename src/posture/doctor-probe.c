@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "api/context.h"
-#include "posture/doctor.h"
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "config/state-dir.h"
+#include "posture/doctor.h"
+#include "posture/posture.h"
 
 /* Called with nothing to do, a call that is there finds fault with that. */
 static bool has_call(long number)

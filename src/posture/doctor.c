@@ -4,10 +4,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "posture/doctor-impl.h"
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "posture/doctor-impl.h"
+#include "posture/posture.h"
 
 static const struct check {
 	const char *group, *name;
@@ -24,7 +24,7 @@ static const struct check {
 	{"Kernel", "fresh procfs", check_proc, "processes = \"isolated\""},
 	{"Kernel", "overlayfs", check_overlay, "ephemeral"},
 	{"Kernel", "tmpfs attributes", check_xattr,
-	 "ephemeral: folders cannot be removed in the workspace"},
+	 "ephemeral: what is thrown away is on the disk until then, without a bound"},
 	{"Kernel", "id-mapped mounts", check_idmap,
 	 "everything that root starts in this workspace"},
 	{"Kernel", "Landlock", check_landlock, "processes = \"visible\""},

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "posture/facts.h"
-#include "posture/trial.h"
 #include "base/err.h"
 #include "plan/rung.h"
+#include "posture/facts.h"
+#include "posture/trial.h"
 
 struct context;
 struct posture;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "api/context.h"
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "posture/posture.h"
 
 /* A path that samples name; what it would be, the site is told. */
 #define SAMPLE_PATH   "/srv/sample"

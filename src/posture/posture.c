@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include "api/context.h"
-#include "posture/posture-ask.h"
 #include "base/cleanup.h"
 #include "plan/host.h"
 #include "policy/lattice.h"
 #include "policy/outer.h"
+#include "posture/posture-ask.h"
 
 #define BWRAP "/usr/bin/bwrap"
 

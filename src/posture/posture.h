@@ -9,12 +9,12 @@
 #pragma once
 #include <stdbool.h>
 
-#include "posture/facts.h"
 #include "base/err.h"
 #include "plan/plan.h"
 #include "plan/rung.h"
 #include "policy/resolve.h"
 #include "policy/trust.h"
+#include "posture/facts.h"
 
 struct context;
 struct host;

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "review/entries-impl.h"
 #include "base/err.h"
+#include "review/entries-impl.h"
 #include "stage/similar.h"
 
 #define FILE_MAX  ((size_t)16 << 20)

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "review/entries-impl.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "review/entries-impl.h"
 #include "stage/three-way.h"
 
 void sides_release(struct sides *sides)

@@ -6,9 +6,9 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "review/entries-impl.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "review/entries-impl.h"
 
 const char *entry_kind_name(enum entry_kind kind)
 {

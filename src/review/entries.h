@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "review/staged.h"
 #include "base/diff.h"
+#include "review/staged.h"
 #include "stage/patch.h"
 
 enum entry_kind {

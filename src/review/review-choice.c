@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "review/review-impl.h"
 #include "base/err.h"
+#include "review/review-impl.h"
 
 /* Per change, whether it is chosen as a whole. */
 struct chosen {

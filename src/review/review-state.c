@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "review/review-impl.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "review/review-impl.h"
 #include "stage/lines.h"
 
 #define FILE_NAME "review"

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "review/review-impl.h"
 #include "base/err.h"
+#include "review/review-impl.h"
 
 static void close_item(struct review *review)
 {

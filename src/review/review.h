@@ -14,9 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/hash.h"
 #include "review/entries.h"
 #include "review/staged-choice.h"
-#include "base/hash.h"
 
 enum verdict { VERDICT_OPEN = '.', VERDICT_YES = 'y', VERDICT_NO = 'n', VERDICT_MIXED = '*' };
 

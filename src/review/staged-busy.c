@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 
-#include "session/session-place.h"
-#include "session/session.h"
-#include "review/staged.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/json-read.h"
+#include "review/staged.h"
+#include "session/session-place.h"
+#include "session/session.h"
 
 static bool has_stage(const char *folder, const char *session, const char *stage)
 {

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "review/entries.h"
 #include "base/err.h"
+#include "review/entries.h"
 
 void staged_choice_release(struct staged_choice *choice)
 {

@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "review/staged.h"
 #include "base/err.h"
 #include "base/path.h"
+#include "review/staged.h"
 
 void staged_paths_release(struct staged_paths *paths)
 {

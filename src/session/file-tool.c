@@ -10,13 +10,13 @@
 
 #include "api/run-history.h"
 #include "api/run-refused.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/path.h"
 #include "files/files.h"
+#include "session/session.h"
 
 /* Heading, message and hint come on top of the fields. */
 #define REPLY_ROOM (REPLY_MAX + 65536)

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 
 #include "api/asking.h"
-#include "session/keeper-impl.h"
 #include "base/cleanup.h"
+#include "session/keeper-impl.h"
 
 struct keeper_question {
 	uint64_t id;

@@ -5,12 +5,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "session/keeper-impl.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "session/keeper-impl.h"
 
 void keeper_stir(struct keeper *k)
 {

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "session/keeper-impl.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "plan/ignored.h"
+#include "session/keeper-impl.h"
 
 static struct file_id id_of(const char *path)
 {

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "session/file-tool.h"
-#include "session/keeper-impl.h"
 #include "api/run-history.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
@@ -18,6 +16,8 @@
 #include "config/value.h"
 #include "plan/environ.h"
 #include "plan/op.h"
+#include "session/file-tool.h"
+#include "session/keeper-impl.h"
 #include "warden/pty.h"
 
 #define OUTPUT_KEPT (4u << 20) /* of a command in the background, unless max_output says less */

@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "session/fingerprint.h"
 #include "api/run.h"
-#include "session/session-place.h"
-#include "session/session-proto.h"
-#include "session/shell-state.h"
 #include "base/loop.h"
 #include "base/str.h"
 #include "plan/host.h"
+#include "session/fingerprint.h"
+#include "session/session-place.h"
+#include "session/session-proto.h"
+#include "session/shell-state.h"
 
 struct keeper;
 struct standing;

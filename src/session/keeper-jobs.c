@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session/file-tool.h"
-#include "session/keeper-impl.h"
 #include "api/run-history.h"
 #include "api/run-notes.h"
 #include "api/run-refused.h"
@@ -19,6 +17,8 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "session/file-tool.h"
+#include "session/keeper-impl.h"
 
 enum { JSON_MAX = SESSION_BODY_MAX - 65536, BYTES_MAX = 30 * 1024 };
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "session/keeper-impl.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -16,6 +15,7 @@
 #include "net/rules.h"
 #include "policy/host-group.h"
 #include "policy/host-rule.h"
+#include "session/keeper-impl.h"
 
 enum { RULES_MAX = 256 };
 

@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session/keeper-impl.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "session/keeper-impl.h"
 
 enum { CHUNK = 16384, ROUNDS = 8 };
 

@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session/keeper-impl.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/sys.h"
+#include "session/keeper-impl.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77

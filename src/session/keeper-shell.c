@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "session/keeper-impl.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "session/keeper-impl.h"
 
 int job_shell_begin(struct job *job, const char *line, bool here, struct err *err)
 {

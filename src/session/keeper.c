@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "session/keeper-impl.h"
 #include "api/run-history.h"
 #include "api/run-stage.h"
 #include "backend/standing.h"
@@ -26,6 +25,7 @@
 #include "base/own-args.h"
 #include "base/size.h"
 #include "result/event.h"
+#include "session/keeper-impl.h"
 #include "stage/stage.h"
 #include "store/record.h"
 #include "store/spool.h"

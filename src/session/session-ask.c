@@ -6,14 +6,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "session/session-place.h"
-#include "session/session-proto.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/json-read.h"
+#include "session/session-place.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 
 enum { INFO_MS = 3000 };
 

@@ -10,10 +10,6 @@
 #include <unistd.h>
 
 #include "api/asking.h"
-#include "session/session-place.h"
-#include "session/session-proto.h"
-#include "session/session-questions.h"
-#include "session/session.h"
 #include "backend/local-streams.h"
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -21,6 +17,10 @@
 #include "base/loop.h"
 #include "base/path.h"
 #include "config/workspace.h"
+#include "session/session-place.h"
+#include "session/session-proto.h"
+#include "session/session-questions.h"
+#include "session/session.h"
 #include "warden/pty.h"
 
 static const int taken[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,

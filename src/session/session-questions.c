@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "api/asking.h"
-#include "session/session-proto.h"
 #include "backend/local-streams.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "session/session-proto.h"
 
 struct answer {
 	struct session_questions *questions;

@@ -8,10 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "session/keeper.h"
-#include "session/session-place.h"
-#include "session/session-proto.h"
-#include "session/session.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -19,8 +15,12 @@
 #include "base/file.h"
 #include "base/size.h"
 #include "base/sys.h"
-#include "plan/host.h"
 #include "files/files.h"
+#include "plan/host.h"
+#include "session/keeper.h"
+#include "session/session-place.h"
+#include "session/session-proto.h"
+#include "session/session.h"
 
 enum { FACTS_MAX = 65536, ANSWER_MS = 5000, GONE_MS = 15000, PAUSE_US = 500 };
 

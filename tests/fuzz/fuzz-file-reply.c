@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/file-tool.h"
 #include "base/json-read.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "cli/cmd-file.h"
 #include "files/request.h"
+#include "session/file-tool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

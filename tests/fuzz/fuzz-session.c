@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session/keeper-impl.h"
 #include "backend/standing.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "net/rules.h"
 #include "result/result.h"
+#include "session/keeper-impl.h"
 
 enum { PACKETS_MAX = 12, LIVING_MAX = 64 };
 

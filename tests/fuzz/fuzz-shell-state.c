@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "session/shell-state.h"
 #include "base/cleanup.h"
+#include "session/shell-state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

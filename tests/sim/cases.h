@@ -208,6 +208,8 @@ static const struct sim cases_refused[] = {
 	{"limits-systemd-not-needed", .options = {"pids=100"}, .rung = RUNG_SYSTEMD},
 	{"limits-of-off", .preset = "off", .options = {"pids=100"}},
 	{"ephemeral-old-tmpfs", .preset = "test", .rung = RUNG_CGROUP2, .no_tmpfs_xattr = true},
+	{"ephemeral-old-tmpfs-degraded", .preset = "test", .rung = RUNG_CGROUP2,
+	 .no_tmpfs_xattr = true, .degraded = {"ephemeral"}},
 	{"timeout", .options = {"timeout=90s"}},
 	{"max-output", .options = {"max_output=1m"}},
 	{"ephemeral-none", .options = {"filesystem=none"}, .tweak = tweak_ephemeral},

@@ -253,8 +253,7 @@ class Person:
                 yield options
 
     def pale_argv(self, *args):
-        less = ('--allow-degraded', 'ephemeral') if '--ephemeral' in args and kernel_before(6, 6) else ()
-        return [self.pale_path, 'run', *(ENGINE_OPTIONS if ENGINE else ()), *less, *args]
+        return [self.pale_path, 'run', *(ENGINE_OPTIONS if ENGINE else ()), *args]
 
     def pale(self, *args, **kw):
         """pale run ARGS..."""

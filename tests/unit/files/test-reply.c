@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/file-tool.h"
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "files/reply.h"
 #include "files/request.h"
 #include "policy/protected-names.h"
+#include "session/file-tool.h"
 #include "tap.h"
 
 static void test_request(void)

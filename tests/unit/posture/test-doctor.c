@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "posture/posture.h"
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "posture/posture.h"
 #include "tap.h"
 
 static struct posture posture;

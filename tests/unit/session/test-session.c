@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "session/keeper-impl.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "session/keeper-impl.h"
 #include "tap.h"
 
 static void names(void)

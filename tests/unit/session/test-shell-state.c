@@ -7,10 +7,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "session/shell-state.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/fd.h"
+#include "session/shell-state.h"
 #include "tap.h"
 
 extern char **environ;
