@@ -41,6 +41,7 @@ static const char *const harmless[] = {
 	"[presets.p]\npaths_hidden = [\"~/.ssh\", \"/etc\"]",
 	"[presets.p]\nnetwork = \"none\"\nprocesses = \"isolated\"\nenv = \"clean\"\nnested = false",
 	"[presets.p]\nports = [80]",
+	"[presets.p]\ncaches = [\"build\", \"~/.npm\", \"~/.cargo/registry/src\", \"/tmp/x\"]",
 };
 
 /* Each of these needs it; ITEM is the line that is shown. */
@@ -76,6 +77,14 @@ static const struct {
 	{"sandbox.preset = \"off\"\n" CMD("x"), "commands.x.cmd = \"x\""},
 	{"sandbox.engine = \"landlock\"", "sandbox.engine = \"landlock\""},
 	{"sandbox.backend = \"ssh\"", "sandbox.backend = \"ssh\""},
+	{"[presets.p]\ncaches = [\"build\", \"/usr/local/bin\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"~/.config/git\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"~/.local/bin\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"~/.cargo\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\".git\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"vendor/x/.git/hooks\"]", "presets.p.caches = "},
+	{CMD("x") "sandbox = { caches = [\".vscode\"] }", "commands.x.sandbox.caches = "},
+	{"[presets.p]\nnetwork = \"unrestricted\"\ncaches = [\"/opt\"]", "presets.p.caches = "},
 	/* harmless alone, but not in a command that may do more */
 	{"sandbox.env.set = { LD_PRELOAD = \"./x.so\" }\n" CMD("x") "sandbox = \"unrestricted\"",
 	 "sandbox.env.set.LD_PRELOAD = \"./x.so\""},
