@@ -373,15 +373,16 @@ static int by_line(const void *a, const void *b)
 				  : strcmp(x->text, y->text);
 }
 
-/* Bound to the path as well: state directories are named by a short digest. */
+/* Of what the values say and of what they come to, since a preset that one names can be the
+ * user's, and change. Bound to the path as well. */
 static int digest(const struct survey *s, char hex[SHA256_HEX])
 {
-	static const char version[] = "pale-trust-1";
+	static const char version[] = "pale-trust-2";
 	_cleanup_(strv_release) struct strv texts = {0};
 	struct sha256 h;
 
 	for (size_t i = 0; i < s->ask->len; i++)
-		if (strv_add(&texts, s->ask->items[i].text) < 0)
+		if (strv_addf(&texts, "%s\n%s", s->ask->items[i].text, s->ask->items[i].why) < 0)
 			return err_oom(s->err);
 	strv_sort_unique(&texts);
 	sha256_init(&h);
