@@ -91,16 +91,22 @@ build/gen/api/prefix.h: FORCE
 build/pale.pc: src/api/pale.pc.in build/gen/api/prefix.h
 	$(call q,GEN) sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
 
+# Looked at once, unless the compilers are somebody's own: a list of what to install says more
+# than the first error.
+build/gen/has-%: tools/deps
+	@$(if $(filter-out file,$(origin CC) $(origin MUSL_CC)),,tools/deps --check $* &&) \
+		mkdir -p $(@D) && touch $@
+
 # In each flavour: objects, the archive of all that is no main(), programs of tests/.
 define flavour
-build/$(1)/%.o: src/%.c Makefile
+build/$(1)/%.o: src/%.c Makefile | build/gen/has-build
 	@mkdir -p $$(@D)
 	$$(call q,CC) $$($(1)_cc) -MMD -MP -c -o $$@ $$<
 
 build/$(1)/libpale.a: $(LIB_SRC:src/%.c=build/$(1)/%.o)
 	$$(call q,AR) rm -f $$@; $(AR) rcs $$@ $$^
 
-build/$(1)/tests/%.o: tests/%.c Makefile
+build/$(1)/tests/%.o: tests/%.c Makefile | build/gen/has-build
 	@mkdir -p $$(@D)
 	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -c -o $$@ $$<
 
@@ -113,7 +119,7 @@ $(eval $(call flavour,fuzz,-fsanitize=fuzzer))
 
 # The filters are made here, not in every run, and compared with those of libseccomp.
 FILTERS := build/gen/confine/filters.h
-build/gen/seccomp-gen: tools/seccomp-gen.c $(wildcard tools/seccomp-*.h) tests/unit/confine/bpf.h Makefile
+build/gen/seccomp-gen: tools/seccomp-gen.c $(wildcard tools/seccomp-*.h) tests/unit/confine/bpf.h Makefile | build/gen/has-build
 	@mkdir -p $(@D)/confine
 	$(call q,CC) $(glibc_cc) -o $@ $< -pie -lseccomp
 
@@ -167,7 +173,7 @@ fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@tools/runfuzz $(FUZZ_SECONDS) $(FUZZ_BIN)
 
 man: $(MAN) ## manual pages, into build/man
-build/man/%: man/%.scd
+build/man/%: man/%.scd | build/gen/has-man
 	@mkdir -p $(@D)
 	$(call q,MAN) scdoc <$< >$@
 

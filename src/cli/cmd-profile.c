@@ -13,6 +13,7 @@
 #include "cli/stage-verb.h"
 #include "learn/summary.h"
 #include "view/table.h"
+#include "view/units.h"
 
 #define ROWS_MAX    15 /* of each kind */
 #define REFUSED_MAX 5
@@ -42,20 +43,19 @@ static int set_option(const struct opt *opt, const char *value, void *data, stru
 	return opt->id < OPT_DIM ? 0 : ask_add(ask, (enum dim)(opt->id - OPT_DIM), value, err);
 }
 
-/* "ok after 1.20 s; 34m of memory, 812ms of CPU time, 12 programs started" */
+/* "ok after 1.20 s; 34.1 MiB of memory; 812 ms of CPU time; 12 executions" */
 static int put_head(const struct evidence *evidence, struct str *out)
 {
-	char buf[SIZE_TEXT_MAX];
+	char buf[UNITS_MAX];
 	int r = put_end(evidence, out);
 
 	if (r == 0)
-		r = str_appendf(out, " after %s", duration_format(evidence->duration_ms, buf));
+		r = str_appendf(out, " after %s", units_ms(evidence->duration_ms, buf));
 	if (r == 0 && evidence->usage.memory_peak != USAGE_UNKNOWN)
-		r = str_appendf(out, "; %.1f MiB of memory",
-				(double)evidence->usage.memory_peak / (1 << 20));
+		r = str_appendf(out, "; %s of memory",
+				units_bytes(evidence->usage.memory_peak, buf));
 	if (r == 0 && evidence->usage.cpu_ms != USAGE_UNKNOWN)
-		r = str_appendf(out, "; %s of CPU time",
-				duration_format(evidence->usage.cpu_ms, buf));
+		r = str_appendf(out, "; %s of CPU time", units_ms(evidence->usage.cpu_ms, buf));
 	return r < 0 ? r
 		     : str_appendf(out, "; %llu execution%s\n\n",
 				   (unsigned long long)evidence->profile.spawns,

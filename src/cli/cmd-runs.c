@@ -8,18 +8,20 @@
 #include "cli/commands.h"
 #include "cli/history-verb.h"
 #include "view/table.h"
+#include "view/units.h"
 
 enum { RUNS_DEFAULT = 20 };
 
 static int add_row(struct table *table, const struct run_record *record)
 {
-	char time[TIME_TEXT_MAX], span[TIME_TEXT_MAX], memory[TIME_TEXT_MAX], refused[32];
+	bool ran = record->ended && !record->error;
+	char time[TIME_TEXT_MAX], span[UNITS_MAX], memory[UNITS_MAX], refused[32];
 	const char *cells[] = {
 		record->id,
 		time_format(record->started_ms, time),
 		run_record_state(record),
-		record->ended ? span_format(record->duration_ms, span) : "-",
-		bytes_format(record->ended ? record->usage.memory_peak : UINT64_MAX, memory),
+		ran ? units_ms(record->duration_ms, span) : "-",
+		units_bytes(ran ? record->usage.memory_peak : UINT64_MAX, memory),
 		refused,
 		run_record_name(record),
 	};

@@ -21,6 +21,7 @@
 #include "session/session-proto.h"
 #include "session/session.h"
 #include "view/table.h"
+#include "view/units.h"
 
 enum { INFO_MS = 2000, COLUMNS = 7 };
 
@@ -142,20 +143,19 @@ static int list_row(struct table *table, struct json_slice facts, const char *in
 	_cleanup_(freep) char *engine = json_get_text(facts, "engine");
 	_cleanup_(freep) char *world = NULL;
 	struct json_slice grade, object;
-	char running[24] = "?", age[24];
+	char running[24] = "?", age[UNITS_MAX];
 	uint64_t started = json_get_number(facts, "started_ms", 0), now = clock_wall_ms();
-	uint64_t minutes = now > started ? (now - started) / 60000 : 0;
 
 	if (json_get(facts, "grade", &grade))
 		world = json_get_text(grade, "world");
 	if (info && json_slice_init(&object, info, strlen(info)))
 		snprintf(running, sizeof(running), "%llu",
 			 (unsigned long long)json_get_number(object, "running", 0));
-	snprintf(age, sizeof(age), "%lluh%02llum", (unsigned long long)minutes / 60,
-		 (unsigned long long)minutes % 60);
 	for (size_t i = 0; i < COLUMNS; i++)
-		if (table_add(table, (const char *const[]){name, running, age, stage, world, engine,
-							   workspace}[i]) < 0)
+		if (table_add(table, (const char *const[]){
+					     name, running,
+					     units_ms(now > started ? now - started : 0, age),
+					     stage, world, engine, workspace}[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }

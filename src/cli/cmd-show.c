@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/history-verb.h"
 #include "view/table.h"
+#include "view/units.h"
 
 #define OUTPUT_MAX ((size_t)1 << 30)
 
@@ -24,7 +25,7 @@ static int add_fact(struct table *table, const char *head, const char *cell)
 	return r < 0 ? r : table_add(table, cell);
 }
 
-/* "1.2M of 64m": what was used of what was allowed. */
+/* "1.20 MiB of 64m": what was used of what was allowed. */
 static const char *of_limit(const char *used, uint64_t limit, bool is_time, char *buf, size_t size)
 {
 	char text[SIZE_TEXT_MAX];
@@ -59,33 +60,33 @@ static const char *ending(const struct run_record *record, char *buf, size_t siz
 /* Nothing to say where there was no broker. */
 static int put_network(const struct usage *usage, struct table *table)
 {
-	char sent[TIME_TEXT_MAX], received[TIME_TEXT_MAX], buf[128];
+	char sent[UNITS_MAX], received[UNITS_MAX], buf[128];
 
 	if (usage->connections == USAGE_UNKNOWN)
 		return 0;
 	snprintf(buf, sizeof(buf), "%" PRIu64 " connection%s, %s sent, %s received",
 		 usage->connections, usage->connections == 1 ? "" : "s",
-		 bytes_format(usage->net_sent, sent), bytes_format(usage->net_received, received));
+		 units_bytes(usage->net_sent, sent), units_bytes(usage->net_received, received));
 	return add_fact(table, "network", buf);
 }
 
 static int put_usage(const struct run_record *record, struct table *table)
 {
-	char used[TIME_TEXT_MAX], buf[128];
+	char used[UNITS_MAX], buf[128];
 	int r = 0;
 
 	if (!record->ended || record->error)
 		return 0;
 	r = add_fact(table, "took",
-		     of_limit(span_format(record->duration_ms, used), record->timeout_ms, true, buf,
+		     of_limit(units_ms(record->duration_ms, used), record->timeout_ms, true, buf,
 			      sizeof(buf)));
 	if (r == 0 && record->usage.cpu_ms != USAGE_UNKNOWN)
 		r = add_fact(table, "cpu",
-			     of_limit(span_format(record->usage.cpu_ms, used), record->cpu_ms, true,
+			     of_limit(units_ms(record->usage.cpu_ms, used), record->cpu_ms, true,
 				      buf, sizeof(buf)));
 	if (r == 0)
 		r = add_fact(table, "memory",
-			     of_limit(bytes_format(record->usage.memory_peak, used), record->memory,
+			     of_limit(units_bytes(record->usage.memory_peak, used), record->memory,
 				      false, buf, sizeof(buf)));
 	if (r == 0)
 		r = put_network(&record->usage, table);
@@ -264,7 +265,8 @@ int cmd_show(int argc, char **argv)
 	if (r == 0 && !verb.store)
 		r = err_set(&err, ERR_USAGE, -ENOENT, "no run is remembered yet");
 	if (r == 0)
-		r = store_find_run(verb.store, verb.args.operands[0], &record, &err);
+		r = store_find_run(verb.store, verb.args.len > 0 ? verb.args.operands[0] : "last",
+				   &record, &err);
 	if (r < 0)
 		return report(&err);
 	return verb.args.values[OPT_OUTPUT] ? show_output(&verb, &record, &err)

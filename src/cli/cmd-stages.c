@@ -11,6 +11,7 @@
 #include "cli/history-verb.h"
 #include "cli/stage-verb.h"
 #include "view/table.h"
+#include "view/units.h"
 
 struct stage_row {
 	char *name;
@@ -98,7 +99,7 @@ static int add_row(struct table *table, const struct stage_row *row)
 {
 	_cleanup_(str_release) struct str age = {0};
 	_cleanup_(str_release) struct str users = {0};
-	char count[32], size[TIME_TEXT_MAX];
+	char count[32], size[UNITS_MAX];
 	int r = table_add(table, row->name);
 
 	snprintf(count, sizeof(count), "%zu", row->count);
@@ -109,7 +110,7 @@ static int add_row(struct table *table, const struct stage_row *row)
 	if (r == 0)
 		r = table_add(table, *row->err.message ? "broken" : count);
 	if (r == 0)
-		r = table_add(table, bytes_format(row->size, size));
+		r = table_add(table, units_bytes(row->size, size));
 	if (r == 0)
 		r = table_add(table, age.len ? str_text(&age) : NULL);
 	return r < 0 ? r : table_add(table, users.len ? str_text(&users) : NULL);

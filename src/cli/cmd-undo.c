@@ -70,7 +70,9 @@ static int no_apply(const char *id, struct err *err)
 {
 	if (!*err->message && !id)
 		err_set(err, ERR_USAGE, -ENOENT, "there is nothing to take back");
-	else if (!*err->message)
+	if (!id)
+		return -ENOENT;
+	if (!*err->message)
 		err_set(err, ERR_USAGE, -ENOENT, "there is no apply %s", id);
 	return err_hint(err, -ENOENT, "`pale undo --list` lists them");
 }

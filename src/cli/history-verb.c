@@ -94,40 +94,6 @@ const char *time_format(uint64_t ms, char buf[TIME_TEXT_MAX])
 	return buf;
 }
 
-const char *span_format(uint64_t ms, char buf[TIME_TEXT_MAX])
-{
-	if (ms < 1000)
-		snprintf(buf, TIME_TEXT_MAX, "%" PRIu64 "ms", ms);
-	else if (ms < 60000)
-		snprintf(buf, TIME_TEXT_MAX, "%" PRIu64 ".%" PRIu64 "s", ms / 1000,
-			 ms % 1000 / 100);
-	else if (ms < 3600000)
-		snprintf(buf, TIME_TEXT_MAX, "%" PRIu64 "m %" PRIu64 "s", ms / 60000,
-			 ms % 60000 / 1000);
-	else
-		snprintf(buf, TIME_TEXT_MAX, "%" PRIu64 "h %" PRIu64 "m", ms / 3600000,
-			 ms % 3600000 / 60000);
-	return buf;
-}
-
-const char *bytes_format(uint64_t bytes, char buf[TIME_TEXT_MAX])
-{
-	static const char units[] = "BKMGT";
-	double size = (double)bytes;
-	size_t unit = 0;
-
-	while (size >= 1024 && unit + 2 < sizeof(units)) {
-		size /= 1024;
-		unit++;
-	}
-	if (bytes == UINT64_MAX)
-		snprintf(buf, TIME_TEXT_MAX, "-");
-	else
-		snprintf(buf, TIME_TEXT_MAX, unit && size < 10 ? "%.1f%c" : "%.0f%c", size,
-			 units[unit]);
-	return buf;
-}
-
 void table_fit(struct table *table)
 {
 	if (isatty(STDOUT_FILENO))

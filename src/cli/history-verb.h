@@ -28,10 +28,6 @@ int history_number(const char *value, size_t otherwise, size_t *ret, struct err 
 /* "2026-11-16 07:38:41", local. */
 #define TIME_TEXT_MAX 32
 const char *time_format(uint64_t ms, char buf[TIME_TEXT_MAX]);
-/* "340ms", "1.2s", "3m 20s": for people. */
-const char *span_format(uint64_t ms, char buf[TIME_TEXT_MAX]);
-/* "12M"; "-" when unknown. */
-const char *bytes_format(uint64_t bytes, char buf[TIME_TEXT_MAX]);
 /* As wide as the terminal, if standard output is one. */
 void table_fit(struct table *table);
 

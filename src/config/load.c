@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/check.h"
+#include "config/owned.h"
 
 /* A file to be loaded, opened by its folder: the full name can be longer than
  * the kernel takes at once. */
@@ -32,6 +33,28 @@ static void source_close(struct source *s)
 	s->dirfd = fd_close(s->dirfd);
 }
 
+/* Who can write the folder can put another file in the place of ours, or take it away. Where it
+ * is sticky, only one of his own. A workspace is what it is. */
+static int check_folder(const struct source *s, const char *dir, bool missing, struct err *err)
+{
+	struct stat st;
+	bool foreign;
+
+	if (s->layer == LAYER_WORKSPACE)
+		return 0;
+	if (fstat(s->dirfd, &st) < 0)
+		return err_sys(err, -errno, "stat %s", dir);
+	foreign = st.st_uid != 0 && st.st_uid != geteuid();
+	if (foreign ? missing
+		    : (st.st_mode & S_ISVTX) || !owned_is_open(s->dirfd, &st, geteuid(), getegid()))
+		return 0;
+	err_set(err, ERR_CONFIG, -EPERM, "others can replace what is in %s", dir);
+	if (foreign)
+		return err_hint(err, -EPERM, "review what is in it, then: chown %u '%s'",
+				(unsigned)geteuid(), dir);
+	return err_hint(err, -EPERM, "review what is in it, then: chmod go-w '%s'", dir);
+}
+
 /* 1: open; 0: the file or its folder does not exist. */
 static int source_open(struct source *s, struct err *err)
 {
@@ -39,11 +62,12 @@ static int source_open(struct source *s, struct err *err)
 	const char *slash = strrchr(s->path, '/');
 	struct stat st;
 	int r = lstat(s->path, &st) < 0 ? -errno : 0;
+	bool missing = r == -ENOENT;
 
-	if (r == -ENOENT)
+	if (missing && s->layer == LAYER_WORKSPACE)
 		return 0;
 	origin_text(&(struct origin){.file = s->path}, s->shown, sizeof(s->shown));
-	if (r < 0 && r != -ENAMETOOLONG)
+	if (r < 0 && r != -ENAMETOOLONG && !missing)
 		return err_sys(err, r, "open %s", s->shown);
 	s->name = slash ? slash + 1 : s->path;
 	dir = slash ? strndup(s->path, slash == s->path ? 1 : (size_t)(slash - s->path))
@@ -51,9 +75,11 @@ static int source_open(struct source *s, struct err *err)
 	if (!dir)
 		return err_oom(err);
 	s->dirfd = fd_open(dir, O_PATH | O_DIRECTORY);
-	if (s->dirfd >= 0)
-		return 1;
-	return errno == ENOENT ? 0 : err_sys(err, -errno, "open the folder of %s", s->shown);
+	if (s->dirfd < 0)
+		return errno == ENOENT ? 0
+				       : err_sys(err, -errno, "open the folder of %s", s->shown);
+	r = check_folder(s, dir, missing, err);
+	return r < 0 ? r : !missing;
 }
 
 static bool owner_is_fine(const struct source *s, const struct stat *st)
@@ -66,13 +92,7 @@ static bool owner_is_fine(const struct source *s, const struct stat *st)
 	       dir.st_uid == st->st_uid;
 }
 
-/* With a private group for each user (uid = gid) a umask of 002 is common. */
-static bool group_is_private(const struct stat *st)
-{
-	return st->st_gid == getegid() && st->st_gid == geteuid() && st->st_uid == geteuid();
-}
-
-static int check_owner(const struct source *s, const struct stat *st, struct err *err)
+static int check_owner(const struct source *s, int fd, const struct stat *st, struct err *err)
 {
 	if (!owner_is_fine(s, st)) {
 		err_set(err, ERR_CONFIG, -EPERM,
@@ -81,7 +101,7 @@ static int check_owner(const struct source *s, const struct stat *st, struct err
 		return err_hint(err, -EPERM, "review the file, then: chown %u '%s'",
 				(unsigned)geteuid(), s->path);
 	}
-	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_private(st))) {
+	if (owned_is_open(fd, st, geteuid(), getegid())) {
 		err_set(err, ERR_CONFIG, -EPERM, "%s can be written by others", s->shown);
 		return err_hint(err, -EPERM, "review the file, then: chmod go-w '%s'", s->path);
 	}
@@ -111,7 +131,7 @@ static int source_read(const struct source *s, struct str *ret_text, struct err 
 		err_set(err, ERR_CONFIG, -ELOOP, "%s is a symbolic link", s->shown);
 		return err_hint(err, -ELOOP, "put the file itself there");
 	}
-	r = check_owner(s, &st, err);
+	r = check_owner(s, fd, &st, err);
 	if (r < 0)
 		return r;
 	r = fd_read_all(fd, CONFIG_MAX_BYTES, ret_text);

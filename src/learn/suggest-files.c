@@ -7,6 +7,7 @@
 #include "config/workspace.h"
 #include "learn/suggest-impl.h"
 #include "plan/protected.h"
+#include "policy/cache-place.h"
 
 /* What tools leave behind and nobody misses: a name on the way, or at the end. */
 static const char *const by_products[] = {
@@ -271,33 +272,22 @@ int suggest_outside(struct work *w)
 	return r;
 }
 
-/* Folders of a home that are caches as a whole. */
-static const char *const cache_dirs[] = {
-	".npm",        ".ccache", ".gradle/caches", ".m2/repository", ".nuget/packages",
-	".pnpm-store", ".ivy2",   ".sbt",           ".yarn/cache",    ".bun/install/cache",
-};
-
 /* The cache that PATH lies in, below HOME: a new string in *ret, or NULL. Of ~/.cache
  * it is the folder of one program. */
 static int cache_of(const char *home, const char *path, char **ret)
 {
 	const char *rest = relative_to(home, path);
+	unsigned names = 0;
+	const char *folder = cache_folder_of(rest, &names);
+	size_t len = folder ? strlen(folder) : 0;
 
 	*ret = NULL;
-	if (str_starts(rest, ".cache/")) {
-		size_t len = strcspn(rest + 7, "/");
-
-		if (len == 0 || rest[7 + len] != '/')
-			return 0;
-		*ret = strndup(path, (size_t)(rest - path) + 7 + len);
-		return *ret ? 0 : -ENOMEM;
-	}
-	for (size_t i = 0; i < array_len(cache_dirs); i++)
-		if (str_starts(rest, cache_dirs[i]) && rest[strlen(cache_dirs[i])] == '/') {
-			*ret = path_join(home, cache_dirs[i]);
-			return *ret ? 0 : -ENOMEM;
-		}
-	return 0;
+	for (; folder && names > 0 && rest[len]; names--)
+		len += 1 + strcspn(rest + len + 1, "/");
+	if (!folder || rest[len] != '/')
+		return 0;
+	*ret = strndup(path, (size_t)(rest - path) + len);
+	return *ret ? 0 : -ENOMEM;
 }
 
 /* The cache that PATH belongs to, if any. */

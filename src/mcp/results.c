@@ -52,7 +52,7 @@ static int told_complaint(const struct worker *worker, struct str *out)
 	message = json_string_value(json_object_get(error, "message"));
 	hint = json_string_value(json_object_get(error, "hint"));
 	if (message)
-		r = view_line("", message, out);
+		r = view_message("", error, out);
 	if (r == 0 && message && hint)
 		r = view_line("\n  hint: ", hint, out);
 	json_decref(data);

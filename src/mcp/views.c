@@ -8,6 +8,7 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "config/keys.h"
@@ -30,10 +31,28 @@ int view_line(const char *head, const char *text, struct str *out)
 	return r;
 }
 
+int view_message(const char *head, json_t *error, struct str *out)
+{
+	const char *text = text_of(error, "message"), *code = text_of(error, "code");
+	bool has_lines = code && strcmp(code, err_code_name(ERR_TRUST)) == 0;
+	int r = str_append(out, head);
+
+	for (size_t len; r == 0 && text && *text; text += len) {
+		len = has_lines ? strcspn(text, "\n") : strlen(text);
+		r = str_append_escaped(out, text, len);
+		if (r == 0 && text[len]) {
+			r = str_append_char(out, '\n');
+			len++;
+		}
+	}
+	return r;
+}
+
 static int put_error(json_t *error, struct str *out)
 {
-	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
-	int r = view_line("not run: ", message ? message : "no reason is known", out);
+	const char *hint = text_of(error, "hint");
+	int r = text_of(error, "message") ? view_message("not run: ", error, out)
+					  : str_append(out, "not run: no reason is known");
 
 	if (r == 0 && hint)
 		r = view_line("\nhint: ", hint, out);

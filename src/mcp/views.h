@@ -11,6 +11,8 @@ struct tool;
 /* All append, and return 0 or -ENOMEM. */
 /* HEAD as it is, TEXT so that it stays in its line. */
 int view_line(const char *head, const char *text, struct str *out);
+/* HEAD and the message of ERROR, in one line but for the list of what needs trust, which is ours. */
+int view_message(const char *head, json_t *error, struct str *out);
 /* What a command printed, without DROPPED bytes of its beginning. */
 int view_output(const char *output, uint64_t dropped, struct str *out);
 /* IS_CUT: there is more of it. */

@@ -10,6 +10,7 @@
 #include "plan/layout.h"
 #include "plan/plan.h"
 #include "policy/resolve.h"
+#include "policy/secret-name.h"
 
 /* What a program may know without being told. A trailing `*` is a pattern. */
 static const char *const allowed[] = {
@@ -17,53 +18,6 @@ static const char *const allowed[] = {
 	"TERM", "COLORTERM", "TERMINFO", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE",
 	"TZ",   "COLUMNS",   "LINES",    "EDITOR",   "PAGER",       "LESS",     "CI",
 };
-
-/* A name with one of these words is a secret's name, and so is one that begins
- * with a service's: such a variable passes only when it is named in full. */
-static const char *const secret_words[] = {
-	"KEY", "PAT", "PW", "AUTH", "COOKIE", "DSN", "PRIVATE", "PIN", "CERT", "SIGNATURE",
-};
-static const char *const secret_services[] = {
-	"AWS", "AZURE",  "GCP",        "GOOGLE", "GITHUB", "GITLAB", "GH",
-	"NPM", "DOCKER", "KUBECONFIG", "VAULT",  "SSH",    "GPG",    "DATABASE",
-	"PG",  "MYSQL",  "REDIS",      "HEROKU", "STRIPE", "OPENAI", "ANTHROPIC",
-};
-static const char *const secret_parts[] = {
-	"TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "APIKEY", "CONNECTION_STRING",
-};
-
-static bool is_one_of(const char *word, size_t len, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (strlen(list[i]) == len && strncmp(list[i], word, len) == 0)
-			return true;
-	return false;
-}
-
-static bool is_secret(const char *name, size_t len)
-{
-	_cleanup_(freep) char *upper = strndup(name, len);
-
-	if (!upper)
-		return true;
-	for (char *p = upper; *p; p++)
-		if (*p >= 'a' && *p <= 'z')
-			*p = (char)(*p - 'a' + 'A');
-	for (size_t i = 0; i < array_len(secret_parts); i++)
-		if (strstr(upper, secret_parts[i]))
-			return true;
-	for (const char *word = upper;; word++) {
-		size_t n = strcspn(word, "_");
-
-		if (is_one_of(word, n, secret_words, array_len(secret_words)) ||
-		    (word == upper &&
-		     is_one_of(word, n, secret_services, array_len(secret_services))))
-			return true;
-		word += n;
-		if (!*word)
-			return false;
-	}
-}
 
 static bool matches(const char *rule, const char *name, size_t len)
 {
@@ -75,7 +29,7 @@ static bool matches(const char *rule, const char *name, size_t len)
 	if (rule_len == 0 || rule[rule_len - 1] != '*')
 		return rule_len == len && strncmp(rule, name, len) == 0;
 	return len >= rule_len - 1 && strncmp(rule, name, rule_len - 1) == 0 &&
-	       !is_secret(name, len);
+	       !variable_is_secret(name, len);
 }
 
 static bool passes(const struct spec *spec, const char *name, size_t len)

@@ -444,6 +444,12 @@ static int add_cache(const struct workspace *workspace, const char *path, struct
 		return err_oom(err);
 	if (path_resolve(path, &ret->dst) < 0 || path_resolve(dir, &ret->src) < 0)
 		return err_set(err, ERR_SYSTEM, -ENOENT, "cannot find out where %s leads", path);
+	/* Links of a home are its owner's; those of a project lead where it wants. */
+	if (path_covers(workspace->root, path) && !str_eq(path, ret->dst))
+		return err_hint(err,
+				err_set(err, ERR_POLICY, -ELOOP,
+					"cache %s leads through a link to %s", path, ret->dst),
+				"name the folder itself");
 	ret->is_absent = lstat(ret->dst, &st) < 0;
 	ret->is_file = !ret->is_absent && !S_ISDIR(st.st_mode);
 	return 0;

@@ -104,7 +104,18 @@ static struct origin ceiling_origin(const struct draft *draft, enum layer layer,
 	return s.origin;
 }
 
-/* BY is the dimension of the ceiling that forbids DIM: the same, or paths_hidden. */
+/* "looser than the ceiling "none"", of BY, the dimension of the ceiling that forbids DIM. */
+static int put_limit(const struct spec *ceiling, enum dim dim, enum dim by, struct str *out)
+{
+	int r = str_append(out, by == DIM_PATHS_HIDDEN ? "hidden by the ceiling "
+						       : "looser than the ceiling ");
+
+	if (r == 0 && by != dim && by != DIM_PATHS_HIDDEN)
+		r = str_appendf(out, "%s = ", dim_name(by));
+	return r < 0 ? r : spec_print_dim(ceiling, by, out);
+}
+
+/* BY is the dimension of the ceiling that forbids DIM: the same, paths_hidden or ephemeral. */
 static int refuse(const struct draft *draft, enum layer layer, enum dim dim, enum dim by,
 		  const struct spec *ceiling, struct err *err)
 {
@@ -114,14 +125,12 @@ static int refuse(const struct draft *draft, enum layer layer, enum dim dim, enu
 	bool own = draft->own & DIM_BIT(dim);
 
 	if (spec_print_dim(&draft->out->spec, dim, &asked) < 0 ||
-	    spec_print_dim(ceiling, by, &limit) < 0)
+	    put_limit(ceiling, dim, by, &limit) < 0)
 		return err_oom(err);
-	err_set(err, ERR_POLICY, -EPERM, "%s = %.200s (%s%s%s%s) is %s the ceiling %.200s (%s)",
-		dim_name(dim), str_text(&asked), own ? "" : "preset ",
-		own ? "" : draft->out->sandbox, own ? "" : ", ",
-		origin_text(&draft->out->origins[dim], from, sizeof(from)),
-		by == dim ? "looser than" : "hidden by", str_text(&limit),
-		origin_text(&origin, to, sizeof(to)));
+	err_set(err, ERR_POLICY, -EPERM, "%s = %.200s (%s%s%s%s) is %.220s (%s)", dim_name(dim),
+		str_text(&asked), own ? "" : "preset ", own ? "" : draft->out->sandbox,
+		own ? "" : ", ", origin_text(&draft->out->origins[dim], from, sizeof(from)),
+		str_text(&limit), origin_text(&origin, to, sizeof(to)));
 	return err_hint(err, -EPERM, "ask for less, or raise the ceiling there");
 }
 
@@ -141,6 +150,18 @@ static dim_set hidden_by_name(const struct spec *spec, const struct spec *ceilin
 					found |= DIM_BIT(lists[k]);
 	}
 	return found;
+}
+
+/* Where writes are to be thrown away, what was asked to be written by name is refused, too. */
+static int refuse_kept(const struct draft *draft, enum layer layer, const struct spec *ceiling,
+		       struct err *err)
+{
+	static const enum dim dims[] = {DIM_EPHEMERAL, DIM_FILESYSTEM, DIM_PATHS_WRITABLE};
+
+	for (size_t i = 0; i < array_len(dims); i++)
+		if (draft->out->written & DIM_BIT(dims[i]))
+			return refuse(draft, layer, dims[i], DIM_EPHEMERAL, ceiling, err);
+	return 0;
 }
 
 /* What all ceilings together allow, for what is opened later. */
@@ -186,9 +207,13 @@ static int apply_spec(struct draft *draft, enum layer layer, struct err *err)
 		if (bit & hidden)
 			return refuse(draft, layer, dim, DIM_PATHS_HIDDEN, &ceiling, err);
 	}
-	r = spec_meet(spec, &ceiling, &cut, err);
+	r = excess & DIM_BIT(DIM_EPHEMERAL) ? refuse_kept(draft, layer, &ceiling, err) : 0;
+	if (r == 0)
+		r = spec_meet(spec, &ceiling, &cut, err);
 	if (r < 0)
 		return r;
+	if (cut.ephemeral && cut.filesystem > FILESYSTEM_READONLY)
+		cut.filesystem = FILESYSTEM_READONLY; /* else writes would stay */
 	for (int dim = 0; dim < DIM_COUNT_; dim++)
 		if (excess & DIM_BIT(dim))
 			draft->out->origins[dim] = ceiling_origin(draft, layer, dim);

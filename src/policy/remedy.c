@@ -15,6 +15,7 @@
 #include "config/toml.h"
 #include "config/value.h"
 #include "config/workspace.h"
+#include "policy/cache-place.h"
 #include "policy/protected-names.h"
 #include "policy/remedy-impl.h"
 #include "policy/rule-set.h"
@@ -120,51 +121,24 @@ int remedy_open_path(const struct attempt *a, enum dim dim, const char *path, co
 	return remedy_open_key(a, dim, value.data, text[0] == '~' ? text : path, opens);
 }
 
-/* Folders below the home that programs keep copies in; how many names below belong to it. */
-static const struct {
-	const char *path;
-	unsigned names;
-} cache_folders[] = {
-	{".cache", 1},
-	{".npm", 0},
-	{".cargo/registry", 0},
-	{".cargo/git", 0},
-	{"go/pkg", 0},
-	{".gradle/caches", 0},
-	{".gradle/wrapper", 0},
-	{".m2/repository", 0},
-	{".ivy2/cache", 0},
-	{".ccache", 0},
-	{".nuget/packages", 0},
-	{".pub-cache", 0},
-	{".bun/install/cache", 0},
-	{".local/share/pnpm", 0},
-	{".local/share/uv", 0},
-	{".yarn/berry", 0},
-	{".node-gyp", 0},
-	{".conda/pkgs", 0},
-	{".stack", 0},
-	{".cabal/packages", 0},
-};
-
 /* The cache folder that PATH lies in: a new string. NULL: none, or no memory. */
 static char *cache_of(const struct attempt *a, const char *path)
 {
-	const char *home = a->user->home;
+	const char *home = a->user->home, *folder;
+	unsigned names;
+	size_t len;
 
-	for (size_t i = 0; home && i < array_len(cache_folders); i++) {
-		_cleanup_(freep) char *folder = path_join(home, cache_folders[i].path);
-		size_t len = folder ? strlen(folder) : 0;
-
-		if (!folder || !path_covers(folder, path))
-			continue;
-		/* the last name is a file's: a cache is a folder */
-		for (unsigned n = 0; n < cache_folders[i].names && path[len]; n++)
-			if (strchr(path + len + 1, '/') || str_eq(a->op, "mkdir"))
-				len += 1 + strcspn(path + len + 1, "/");
-		return strndup(path, len);
-	}
-	return NULL;
+	if (!home || !path_covers(home, path) || path[strlen(home)] != '/')
+		return NULL;
+	folder = cache_folder_of(path + strlen(home) + 1, &names);
+	if (!folder)
+		return NULL;
+	len = strlen(home) + 1 + strlen(folder);
+	/* the last name is a file's: a cache is a folder */
+	for (unsigned n = 0; n < names && path[len]; n++)
+		if (strchr(path + len + 1, '/') || str_eq(a->op, "mkdir"))
+			len += 1 + strcspn(path + len + 1, "/");
+	return strndup(path, len);
 }
 
 static bool is_read(const char *op)

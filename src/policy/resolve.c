@@ -365,10 +365,10 @@ static int env_set(struct strv *env, const char *name, size_t len, const char *v
 	return strv_take(env, item);
 }
 
-/* Tables merge per key: the farthest layer first, so that closer ones win. */
 /* 1: variables of the workspace file hold. Beyond the workspace ceiling, where
  * LD_PRELOAD and the like could reach something, they do only if the file's
- * wishes were trusted, these among them: a wider option is no consent. */
+ * wishes were trusted, these among them: a wider option is no consent. Where names
+ * can be asked for, the run is not within it. */
 static int workspace_may_set(const struct draft *draft, struct err *err)
 {
 	const struct workspace workspace = {.root = (char *)draft->root};
@@ -378,12 +378,14 @@ static int workspace_may_set(const struct draft *draft, struct err *err)
 
 	if (r < 0)
 		return r;
-	if ((spec_excess(&draft->out->spec, &ceiling) & ~DIM_BIT(DIM_CACHES)) == 0)
+	if (!draft->out->asks &&
+	    (spec_excess(&draft->out->spec, &ceiling) & ~DIM_BIT(DIM_CACHES)) == 0)
 		return 1;
 	r = trust_ask_compute(draft->config, &workspace, draft->user, &ask, err);
 	return r < 0 ? r : ask.len > 0;
 }
 
+/* Tables merge per key: the farthest layer first, so that closer ones win. */
 static int resolve_env_set(struct draft *draft, const struct ask *ask, struct err *err)
 {
 	const char *const path[] = {"sandbox", "env", "set", NULL};

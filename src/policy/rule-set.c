@@ -6,16 +6,24 @@
 
 #include "base/path.h"
 #include "policy/host-rule.h"
+#include "policy/secret-name.h"
 
 const char rule_all[] = "everything";
 
+static bool is_pattern(const char *text, size_t len)
+{
+	return len > 0 && text[len - 1] == '*';
+}
+
+/* A pattern never lets a secret pass; a name does. */
 static bool var_covers(const char *wide, const char *narrow)
 {
-	size_t len = strlen(wide);
+	size_t len = strlen(wide), narrow_len = strlen(narrow);
 
-	if (len > 0 && wide[len - 1] == '*')
-		return strncmp(wide, narrow, len - 1) == 0;
-	return str_eq(wide, narrow);
+	if (!is_pattern(wide, len))
+		return str_eq(wide, narrow);
+	return strncmp(wide, narrow, len - 1) == 0 &&
+	       (is_pattern(narrow, narrow_len) || !variable_is_secret(narrow, narrow_len));
 }
 
 bool rules_filesystem_is_open(const struct spec *spec)

@@ -98,7 +98,12 @@ static int list_items(const struct trust_ask *ask, const char *file, struct str 
 	for (size_t i = 0; i < shown && r == 0; i++) {
 		struct origin origin = {.file = file, .line = ask->items[i].line};
 
-		r = str_appendf(out, "\n    %s: ", origin_text(&origin, buf, sizeof(buf)));
+		origin_text(&origin, buf, sizeof(buf));
+		r = str_append(out, "\n    ");
+		if (r == 0)
+			r = str_append_escaped(out, buf, strlen(buf));
+		if (r == 0)
+			r = str_append(out, ": ");
 		if (r == 0)
 			r = str_append_escaped(out, ask->items[i].text,
 					       strnlen(ask->items[i].text, ITEM_MAX));

@@ -5,6 +5,8 @@
  * - every key but plain limits of a spec table whose sandbox, as a whole,
  *   exceeds the built-in ceiling: a list that does nothing by itself widens a
  *   level that was trusted before;
+ * - caches in unusual places: what is left there stands in for programs and settings
+ *   of the host, in every run that is given more;
  * - the program of a command with such a sandbox: trust is given to what runs;
  * - every key of a preset or such a command that the system or the user defines
  *   as well: theirs must not change under them;
@@ -21,6 +23,8 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "config/value.h"
+#include "policy/cache-place.h"
 #include "policy/draft.h"
 #include "policy/host-group.h"
 #include "policy/lattice.h"
@@ -103,12 +107,12 @@ static int add_key(struct survey *s, const char *const *path, const char *why)
 	return add_item(s, path, setting.value, why);
 }
 
-/* Private copies expose nothing, limits are nobody's business but the user's. */
+/* Limits are nobody's business but the user's. */
 static bool is_harmless(enum dim dim)
 {
 	enum key_type type = spec_keys[dim].type;
 
-	return dim == DIM_CACHES || type == KEY_SIZE || type == KEY_DURATION || type == KEY_UINT;
+	return type == KEY_SIZE || type == KEY_DURATION || type == KEY_UINT;
 }
 
 /* `network "unrestricted", filesystem "unrestricted"`; empty: within. */
@@ -160,6 +164,24 @@ static int judge(const struct survey *s, const char *command, const char *preset
 	return excess_text(s, &out.spec, ret_why) < 0 ? err_oom(s->err) : 0;
 }
 
+/* Private copies expose nothing, where they are what they are called. */
+static int survey_caches(struct survey *s, const char *const *path, const struct toml_value *list)
+{
+	for (size_t i = 0; i < list->array.len; i++) {
+		_cleanup_(freep) char *place = NULL;
+		const char *root = s->workspace->root;
+		int r = path_rule_expand(list->array.items[i]->string.bytes, root, root,
+					 s->user->home, &place, s->err);
+
+		if (r < 0)
+			return r;
+		if (!cache_place_is_usual(place, root, s->user))
+			return add_item(s, path, list,
+					"what commands leave there takes the place of the host's");
+	}
+	return 0;
+}
+
 /* The keys of a spec table at PATH, N long. WHY empty: only those that widen
  * what a command line may build on it. */
 static int survey_table(struct survey *s, const char *const *path, size_t n, const char *why,
@@ -178,7 +200,9 @@ static int survey_table(struct survey *s, const char *const *path, size_t n, con
 		if ((is_harmless(dim) && !with_limits) ||
 		    !config_get_at(s->config, LAYER_WORKSPACE, full, &setting))
 			continue;
-		if (*why)
+		if (dim == DIM_CACHES && !with_limits)
+			r = survey_caches(s, full, setting.value);
+		else if (*why)
 			r = add_item(s, full, setting.value, why);
 		else if ((dim == DIM_HOSTS || dim == DIM_ENV_PASS) && setting.value->array.len > 0)
 			r = add_item(s, full, setting.value, dim_name(dim));
@@ -349,15 +373,16 @@ static int by_line(const void *a, const void *b)
 				  : strcmp(x->text, y->text);
 }
 
-/* Bound to the path as well: state directories are named by a short digest. */
+/* Of what the values say and of what they come to, since a preset that one names can be the
+ * user's, and change. Bound to the path as well. */
 static int digest(const struct survey *s, char hex[SHA256_HEX])
 {
-	static const char version[] = "pale-trust-1";
+	static const char version[] = "pale-trust-2";
 	_cleanup_(strv_release) struct strv texts = {0};
 	struct sha256 h;
 
 	for (size_t i = 0; i < s->ask->len; i++)
-		if (strv_add(&texts, s->ask->items[i].text) < 0)
+		if (strv_addf(&texts, "%s\n%s", s->ask->items[i].text, s->ask->items[i].why) < 0)
 			return err_oom(s->err);
 	strv_sort_unique(&texts);
 	sha256_init(&h);

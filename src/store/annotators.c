@@ -24,23 +24,18 @@
 #include "base/size.h"
 #include "base/sys.h"
 #include "config/load.h"
+#include "config/owned.h"
 #include "config/value.h"
 #include "config/workspace.h"
 
 #define STRAY_ROUNDS 1000
 
-/* With a private group for each user (uid = gid) a umask of 002 is common. */
-static bool group_is_private(const struct stat *st, const struct user *user)
-{
-	return st->st_gid == user->gid && st->st_gid == user->uid && st->st_uid == user->uid;
-}
-
-/* Why the file or folder behind ST is not to be trusted, or NULL. */
-static const char *suspicion(const struct stat *st, const struct user *user)
+/* Why the file or folder FD, of which ST is, is not to be trusted, or NULL. */
+static const char *suspicion(int fd, const struct stat *st, const struct user *user)
 {
 	if (st->st_uid != 0 && st->st_uid != user->uid)
 		return "it belongs to somebody else";
-	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && !group_is_private(st, user)))
+	if (owned_is_open(fd, st, user->uid, user->gid))
 		return "others can write it";
 	return NULL;
 }
@@ -49,7 +44,7 @@ static const char *distrust(int fd, const struct stat *st, const struct user *us
 			    const struct workspace *workspace)
 {
 	_cleanup_(freep) char *path = NULL;
-	const char *why = suspicion(st, user);
+	const char *why = suspicion(fd, st, user);
 
 	if (why)
 		return why;
@@ -159,12 +154,15 @@ static const char *distrust_above(const char *path, const struct user *user)
 	struct stat st;
 
 	for (; slash; slash = strrchr(dir, '/')) {
+		_cleanup_(fd_closep) int fd = -1;
+
 		*slash = '\0';
-		if (stat(*dir ? dir : "/", &st) < 0)
+		fd = fd_open(*dir ? dir : "/", O_PATH | O_DIRECTORY);
+		if (fd < 0 || fstat(fd, &st) < 0)
 			return "a folder above it cannot be looked at";
 		if (st.st_mode & S_ISVTX)
 			st.st_mode &= ~(mode_t)(S_IWOTH | S_IWGRP);
-		if (suspicion(&st, user))
+		if (suspicion(fd, &st, user))
 			return "others can write a folder above it";
 	}
 	return dir ? NULL : "no memory";

@@ -107,6 +107,38 @@ def case_of_a_cloned_project(p):
 
 
 @offered
+def case_in_the_place_of_programs(p):
+    """A project's cache would stand in for them also where the user gives a run more."""
+    p.no_config()
+    p.mkdir(p.ws / '.git')
+    os.symlink('/usr/local/bin', p.ws / 'link')
+    os.symlink('sub', p.ws / 'near')
+    p.mkdir(p.ws / 'sub')
+    plant = 'echo BOOTED; printf "#!/bin/sh\\necho HIJACKED" >{0}/tool && chmod +x {0}/tool'
+    for place, asks in (('/usr/local/bin', True), ('~/.local/bin', True), ('.git', True),
+                        ('~/.config/git', True), ('link', False), ('near', False)):
+        p.write(p.ws / 'pale.toml', '[sandbox]\npreset = "p"\n[presets.p]\n'
+                f'caches = ["{place}"]\n')
+        r = p.sh('--', plant.format(place))
+        ok(r.code == 125 and not r.booted and (b'pale trust' in r.err) == asks, p,
+           f'a project gets none at {place} by itself', r)
+        if not asks:
+            ok(b'name the folder itself' in r.err, p, f'{place}: the error says why', r)
+    (p.ws / 'link').unlink()
+    (p.ws / 'near').unlink()
+    p.write(p.ws / 'pale.toml', '[sandbox]\npreset = "p"\n[presets.p]\ncaches = ["sub"]\n')
+    r = p.sh('--', plant.format('sub'))
+    ok(r.code == 0 and r.booted and not (p.ws / 'sub/tool').exists(), p,
+       'twin: a folder of its own it does', r)
+    p.no_config()
+    r = p.sh('--cache', '/usr/local/bin', '--', plant.format('/usr/local/bin'))
+    ok(r.code == 0 and r.booted, p, 'and who types the option gets it anywhere', r)
+    (p.ws / '.git').rmdir()
+    (p.ws / 'sub').rmdir()
+    p.no_config()
+
+
+@offered
 def case_explain_makes_nothing(p):
     p.no_config()
     r = p.pale('--cache', '~/.cache/thing', '--explain', '--', 'true')
@@ -177,5 +209,5 @@ def case_in_the_workspace(p):
     shutil.rmtree(shown)
 
 
-main(case_closed_by_a_command, case_not_of_the_kernel, case_in_the_workspace, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_explain_makes_nothing, case_planted_FW03,
+main(case_closed_by_a_command, case_not_of_the_kernel, case_in_the_workspace, case_bounded, case_refused_where_it_would_be_useless, case_kept, case_of_a_cloned_project, case_in_the_place_of_programs, case_explain_makes_nothing, case_planted_FW03,
      uids=(1000,))

@@ -6,6 +6,7 @@ HISTORY_PROCESSES and HISTORY_RUNS set how many processes run how many commands 
 (50 and 2; 100 for the whole).
 """
 import fcntl
+import re
 import sqlite3
 import sys
 import threading
@@ -101,6 +102,9 @@ def case_outcomes(p):
     ok(('sandbox.limit', 'timeout') in kinds and kinds.count(('sandbox.start', None)) == 5, p,
        'events: one start for each that was tried', kinds)
     shown = box.verb('show', 'last', '-j').json()
+    ok(box.verb('show', '-j').json() == shown, p, 'the last run is meant when none is named', shown)
+    table = box.verb('runs').out.decode()
+    ok(re.search(r' (\d+ ms|[\d.]+ s) +[\d.]+ [KM]iB ', table), p, 'times and sizes are written as elsewhere', table)
     ok(shown['run'] == got[-1]['run'] and shown['outcome'] == 'error' and shown['events'], p, 'show last', shown)
     ok(box.verb('show', got[0]['run'][:-2], '-j').json()['run'] == got[0]['run'], p, 'show by the beginning of an id')
     ok(box.verb('show', 'zzz').code == 2 and box.verb('show', '1').code == 2, p, 'one that is not there, and one that is several')

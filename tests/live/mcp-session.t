@@ -290,6 +290,7 @@ def case_no_session(p):
     c = b.client()
     a = c.call('exec', command='echo ran')
     ok(failed(a) and 'trust' in text(a) and 'ran\n' not in text(a), p, 'what is not trusted is not started', a)
+    ok('\\x0a' not in text(a) and len(text(a).splitlines()) > 2, p, 'and is listed line by line', a)
     ok(c.is_there() and failed(c.call('read', path='pale.toml')), p, 'and the server goes on to say so')
     p.write(b.toml, '[commands.ok]\ncmd = "true"\n')
     a = c.call('exec', command='echo ran')

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* load and check: what a file may hold, whose it must be, and which layer wins. */
 #include <errno.h>
+#include <sys/xattr.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -221,6 +222,62 @@ static void test_modes(void)
 	load_with_mode(0664, false);
 }
 
+/* u::rw-,u:12345:rw-,g::r--,m::rw-,o::r-- as the kernel writes it */
+static const unsigned char acl[] = {
+	2,    0, 0, 0,                         /* version */
+	0x01, 0, 6, 0, 0xff, 0xff, 0xff, 0xff, /* owner */
+	0x02, 0, 6, 0, 0x39, 0x30, 0,    0,    /* uid 12345 */
+	0x04, 0, 4, 0, 0xff, 0xff, 0xff, 0xff, /* group */
+	0x10, 0, 6, 0, 0xff, 0xff, 0xff, 0xff, /* mask */
+	0x20, 0, 4, 0, 0xff, 0xff, 0xff, 0xff, /* others */
+};
+
+static void test_access_list(void)
+{
+	if (getegid() != geteuid()) {
+		tap_skip("the group is not private");
+		return;
+	}
+	unlink("mode.toml"); /* which may have another group */
+	scratch_write("mode.toml", "");
+	if (setxattr("mode.toml", "system.posix_acl_access", acl, sizeof(acl), 0) < 0) {
+		tap_skip("no access lists here");
+		return;
+	}
+	load_with_mode(0664, false);
+	removexattr("mode.toml", "system.posix_acl_access");
+	load_with_mode(0664, true);
+}
+
+static void load_in_folder(mode_t mode, const char *name, bool want)
+{
+	struct config config = {0};
+	struct err err = {0};
+	int r;
+
+	chmod("own", mode);
+	r = config_load(NULL, name, NULL, &config, &err);
+	tap_ok((r == 0) == want && (want || (strstr(err.message, "others can replace") &&
+					     strstr(err.hint, "chmod go-w 'own'"))),
+	       "%s in a folder of mode %04o is %s %s", name, (unsigned)mode,
+	       want ? "fine" : "refused", err.message);
+	config_release(&config);
+	r = config_load(NULL, NULL, name, &config, NULL);
+	tap_ok(r == 0, "in a workspace it is fine");
+	config_release(&config);
+}
+
+static void test_folders(void)
+{
+	mkdir("own", 0755);
+	scratch_write("own/pale.toml", "");
+	load_in_folder(0755, "own/pale.toml", true);
+	load_in_folder(0777, "own/pale.toml", false);
+	load_in_folder(0757, "own/missing.toml", false);
+	load_in_folder(01777, "own/pale.toml", true);
+	load_in_folder(0775, "own/pale.toml", getegid() == geteuid());
+}
+
 static void test_owners(void)
 {
 	struct config config = {0};
@@ -420,6 +477,8 @@ int main(void)
 	test_kinds_of_files();
 	test_links();
 	test_modes();
+	test_access_list();
+	test_folders();
 	test_owners();
 	test_layers();
 	test_counts();

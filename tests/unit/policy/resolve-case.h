@@ -18,14 +18,18 @@ struct given {
 		const char *text;
 	} items[4];
 	const char *degraded, *setenv;
+	bool asks;
 };
 
 static inline int resolve(const struct given *g, struct config *config, struct resolved *out,
 			  struct err *err)
 {
 	struct ask_item items[array_len(g->items)];
-	struct ask ask = {
-		.preset = g->preset, .items = items, .mode = g->mode, .engine = g->engine};
+	struct ask ask = {.preset = g->preset,
+			  .items = items,
+			  .mode = g->mode,
+			  .engine = g->engine,
+			  .asks = g->asks};
 	int r = files_load(g->system, g->user, g->workspace, config, err);
 
 	for (size_t i = 0; i < array_len(g->items) && g->items[i].text; i++)

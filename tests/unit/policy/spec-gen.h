@@ -52,7 +52,8 @@ static const char *const gen_hosts[] = {
 	"10.1.2.3:80",       "[fd00::/8]:80",     "[fd00::1]:80",
 };
 static const char *const gen_ports[] = {"80", "443", "5432"};
-static const char *const gen_vars[] = {"*", "FOO_*", "FOO_BAR_*", "FOO_BAR_X", "FOO_X", "BAZ"};
+static const char *const gen_vars[] = {"*",     "FOO_*", "FOO_BAR_*", "FOO_BAR_X",
+				       "FOO_X", "BAZ",   "FOO_TOKEN"};
 static const char *const gen_workspaces[] = {"/a/b", "/a/b", "/a/b", "/b", "/a/b/c", NULL};
 
 #define GEN_POOL(name) ((struct gen_pool){name, array_len(name)})

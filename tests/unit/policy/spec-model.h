@@ -22,7 +22,8 @@ static const char *const model_hosts[] = {
 };
 static const char *const model_ports[] = {"80", "443", "5432", "9"};
 static const char *const model_vars[] = {
-	"FOO_BAR_X", "FOO_BAR_Y", "FOO_X", "FOO_Y", "BAZ", "QUX", "\x01 no list names this",
+	"FOO_BAR_X", "FOO_BAR_Y", "FOO_X", "FOO_Y",
+	"FOO_TOKEN", "BAZ",       "QUX",   "\x01 no list names this",
 };
 
 struct model {
@@ -86,7 +87,9 @@ static inline bool model_var_matches(const char *var, const char *rule)
 
 	if (var[0] == '\x01')
 		return false;
-	return rule[n] ? strncmp(var, rule, n) == 0 : strcmp(var, rule) == 0;
+	if (!rule[n])
+		return strcmp(var, rule) == 0;
+	return strncmp(var, rule, n) == 0 && strcmp(var, "FOO_TOKEN") != 0; /* a secret's name */
 }
 
 static inline bool model_any(const char *thing, const struct strv *rules,

@@ -388,6 +388,25 @@ static void test_ceiling_lists(void)
 	      "hosts = [\"a.example.org:443\"]");
 }
 
+static void test_ephemeral_ceiling(void)
+{
+	static const char user[] = "[ceiling]\nephemeral = true";
+
+	gives("a ceiling of throw-away writes makes them that", (struct given){.user = user},
+	      "filesystem = \"readonly\"\nephemeral = true");
+	gives("what leaves nothing is within it",
+	      (struct given){.user = user, .items = {{DIM_FILESYSTEM, "readonly"}}},
+	      "filesystem = \"readonly\"\nephemeral = false");
+	refuses("a level that would keep them",
+		(struct given){.user = user, .items = {{DIM_FILESYSTEM, "workspace_only"}}},
+		ERR_POLICY,
+		"filesystem = \"workspace_only\" (--filesystem) is looser than the ceiling "
+		"ephemeral = true (user.toml:2)");
+	refuses("a path that would",
+		(struct given){.user = user, .items = {{DIM_PATHS_WRITABLE, "/x"}}}, ERR_POLICY,
+		"(--write) is looser than the ceiling ephemeral = true (user.toml:2)");
+}
+
 static const struct resolved *modes(struct given g, struct err *err)
 {
 	static struct resolved out;
@@ -470,6 +489,21 @@ static void test_env_set(void)
 	tap_ok(out && out->env_set.len == 2 && strv_has(&out->env_set, "A=x=y") &&
 		       strv_has(&out->env_set, "B=3"),
 	       "variables merge by name, the closest wins");
+	for (int i = 0; i < 3; i++) {
+		struct given g = {.user = "sandbox.env.set = { A = \"1\" }",
+				  .workspace = "sandbox.env.set = { B = \"3\" }",
+				  .asks = i == 1};
+
+		if (i == 2)
+			g.items[0].dim = DIM_HOSTS, g.items[0].text = "a.org";
+		out = modes(g, &err);
+		tap_ok(out && strv_has(&out->env_set, "A=1") &&
+			       strv_has(&out->env_set, "B=3") == (i == 0),
+		       "a project's variables hold %s",
+		       i == 0   ? "within its ceiling"
+		       : i == 1 ? "not where names can be asked for"
+				: "not where a host can be reached");
+	}
 	refuses("no value", (struct given){.setenv = "A"}, ERR_USAGE, "is not NAME=VALUE");
 	refuses("no name", (struct given){.setenv = "=A"}, ERR_USAGE, "is not NAME=VALUE");
 	modes((struct given){.preset = "?"}, &err);
@@ -506,6 +540,7 @@ int main(void)
 	test_modes();
 	test_degraded();
 	test_env_set();
+	test_ephemeral_ceiling();
 	test_no_home();
 	files_leave();
 	return tap_done();

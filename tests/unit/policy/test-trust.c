@@ -41,6 +41,7 @@ static const char *const harmless[] = {
 	"[presets.p]\npaths_hidden = [\"~/.ssh\", \"/etc\"]",
 	"[presets.p]\nnetwork = \"none\"\nprocesses = \"isolated\"\nenv = \"clean\"\nnested = false",
 	"[presets.p]\nports = [80]",
+	"[presets.p]\ncaches = [\"build\", \"~/.npm\", \"~/.cargo/registry/src\", \"/tmp/x\"]",
 };
 
 /* Each of these needs it; ITEM is the line that is shown. */
@@ -76,6 +77,14 @@ static const struct {
 	{"sandbox.preset = \"off\"\n" CMD("x"), "commands.x.cmd = \"x\""},
 	{"sandbox.engine = \"landlock\"", "sandbox.engine = \"landlock\""},
 	{"sandbox.backend = \"ssh\"", "sandbox.backend = \"ssh\""},
+	{"[presets.p]\ncaches = [\"build\", \"/usr/local/bin\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"~/.config/git\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"~/.local/bin\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"~/.cargo\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\".git\"]", "presets.p.caches = "},
+	{"[presets.p]\ncaches = [\"vendor/x/.git/hooks\"]", "presets.p.caches = "},
+	{CMD("x") "sandbox = { caches = [\".vscode\"] }", "commands.x.sandbox.caches = "},
+	{"[presets.p]\nnetwork = \"unrestricted\"\ncaches = [\"/opt\"]", "presets.p.caches = "},
 	/* harmless alone, but not in a command that may do more */
 	{"sandbox.env.set = { LD_PRELOAD = \"./x.so\" }\n" CMD("x") "sandbox = \"unrestricted\"",
 	 "sandbox.env.set.LD_PRELOAD = \"./x.so\""},
@@ -228,6 +237,25 @@ static void test_groups(void)
 	trust_revoke(&test_ws, &err);
 }
 
+/* … and who agrees to a preset of his own, to what it is now. */
+static void test_presets_of_the_user(void)
+{
+	static const char asks[] = CMD("x") "sandbox = \"mine\"";
+	static const char mine[] = "[presets.mine]\nnetwork = \"allowed_hosts\"\nports = []\n"
+				   "hosts = [\"a.org\"]\n";
+	static const char same[] = "[presets.mine]\nnetwork = \"allowed_hosts\"\nports = []\n"
+				   "hosts = [\"A.org:443\"]\ntimeout = \"9m\"\n";
+	static const char more[] = "[presets.mine]\nnetwork = \"unrestricted\"\n";
+	struct err err = {0};
+
+	tap_ok(give(mine, asks, &err) == 0 && check(mine, asks, &err) == 0,
+	       "a project that uses a preset of the user's is trusted");
+	tap_ok(check(same, asks, &err) == 0, "as long as it opens the same");
+	tap_ok(check(more, asks, &err) == -EPERM && strstr(err.message, "has changed since"),
+	       "one that opens more asks again: %s", err.message);
+	trust_revoke(&test_ws, &err);
+}
+
 static void test_list(void)
 {
 	_cleanup_(config_release) struct config config = {0};
@@ -302,6 +330,7 @@ int main(void)
 	test_giving();
 	test_users_own();
 	test_groups();
+	test_presets_of_the_user();
 	test_list();
 	test_state();
 	files_leave();
