@@ -63,14 +63,15 @@ int remedy_open_key(const struct attempt *a, enum dim dim, const char *value, co
 		       : 0;
 }
 
-static int open_staged(const struct attempt *a)
+/* An option that opens nothing, and so is no rule to be written down. */
+static int use_option(const struct attempt *a, const char *option, const char *opens)
 {
 	struct remedy *remedy = a->remedy;
 
 	remedy->possible = true;
 	remedy->dim = DIM_COUNT_;
-	remedy->option = strdup("--staged");
-	remedy->opens = strdup("nothing: the change waits for `pale review`, marked as protected");
+	remedy->option = strdup(option);
+	remedy->opens = strdup(opens);
 	return remedy->option && remedy->opens ? 0 : err_oom(a->err);
 }
 
@@ -302,7 +303,9 @@ static int find_file(const struct attempt *a)
 	if (a->remedy->why)
 		return 0;
 	if (!read && is_protected(a->spec->workspace, path))
-		return open_staged(a);
+		return use_option(
+			a, "--staged",
+			"nothing: the change waits for `pale review`, marked as protected");
 	cache = read ? NULL : cache_of(a, path);
 	if (cache && !rule_set_covers(&caches, path))
 		return remedy_open_path(
@@ -337,6 +340,16 @@ static int find_call(const struct attempt *a)
 		a, DIM_NESTED, "true", NULL,
 		"the command could make namespaces of its own and mount in them; Landlock "
 		"is off then, and what mounts hide may be undone");
+}
+
+/* Where others can be seen nobody may be traced; among processes of their own all may. */
+static int find_process(const struct attempt *a)
+{
+	if (a->spec->processes == PROCESSES_VISIBLE && !str_eq(a->op, "kill"))
+		return use_option(a, "--processes isolated",
+				  "nothing: the command sees its own processes alone, and may "
+				  "trace those");
+	return remedy_never(a, "processes that are not the command's own are out of its reach");
 }
 
 /* Nobody knows how much it would have taken: twice as much. */
@@ -390,11 +403,7 @@ static int find(const struct attempt *a, const char *dimension)
 	case DIM_NESTED:
 		return find_call(a);
 	case DIM_PROCESSES:
-		return a->spec->processes == PROCESSES_VISIBLE || str_eq(a->op, "kill")
-			       ? remedy_never(
-					 a, "processes outside of the sandbox are never signalled")
-			       : remedy_open_key(a, DIM_PROCESSES, "\"visible\"", "visible",
-						 "every process of this machine could be seen");
+		return find_process(a);
 	default:
 		return remedy_never(a, "no rule is known that would allow it");
 	}

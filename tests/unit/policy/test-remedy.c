@@ -185,9 +185,10 @@ static const struct row rows[] = {
 	{"time", "timeout = '90s'", "timeout", "limit", NULL, "timeout = \"3m\"", "--timeout 3m"},
 	{"processes", "pids = 20", "pids", "limit", NULL, "pids = 40", "--pids 40"},
 	{"no limit", "", "memory", "limit", NULL, NULL, "does not limit"},
-	{"seeing processes", "", "processes", "open", NULL, "processes = \"visible\"",
-	 "--processes visible"},
-	{"signals", "", "processes", "kill", NULL, NULL, "never signalled"},
+	{"tracing where all are seen", "processes = 'visible'", "processes", "ptrace", NULL,
+	 "OPTION", "--processes isolated"},
+	{"tracing what is not its own", "", "processes", "prlimit64", NULL, NULL, "out of its reach"},
+	{"signals", "processes = 'visible'", "processes", "kill", NULL, NULL, "out of its reach"},
 };
 
 static char *filled(const char *text)
