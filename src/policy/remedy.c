@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -223,6 +224,13 @@ static bool is_ignored(const char *workspace, const char *path)
 	return hidden;
 }
 
+/* Would the host refuse it as well? Inside, root's rights are not those that it has here. */
+static bool is_refused_outside(const char *path, bool read)
+{
+	return geteuid() != 0 && access(path, read ? R_OK : W_OK) < 0 &&
+	       (errno == EACCES || errno == EPERM || errno == EROFS);
+}
+
 /* In the workspace nothing is secret from its commands; outside much is. */
 static int open_file(const struct attempt *a, const char *rule)
 {
@@ -234,6 +242,8 @@ static int open_file(const struct attempt *a, const char *rule)
 		return remedy_never(a, "the folder around the workspace would be opened with it");
 	if (!inside && path_is_sensitive(rule, a->user, &why))
 		return remedy_never(a, why);
+	if (!inside && is_refused_outside(rule, read))
+		return remedy_never(a, "its own permissions refuse you outside of the sandbox, too");
 	if (!read && str_eq(rule, workspace) && a->spec->filesystem <= FILESYSTEM_READONLY)
 		return a->spec->ephemeral
 			       ? remedy_never(a,
