@@ -292,6 +292,8 @@ static const char *is_too_much(const struct attempt *a, const char *path)
 		return NULL;
 	if (!path_is_sensitive(path, a->user, &why) && !is_read(a->op) && path_is_shared(path))
 		why = "it belongs to every user of this machine";
+	if (!why && !is_read(a->op) && path_is_obeyed(path, a->user))
+		why = "programs outside of the boundary may obey what is there";
 	return why;
 }
 

@@ -177,6 +177,22 @@ def test_bytes():
             ok("/usr/share/a\\xffb" in r.out, verb[0], r)
 
 
+def test_obeyed():
+    """What a command asks for is not opened where programs of the host take orders from it."""
+    with History() as box:
+        box.write("pale.toml", "[commands.t]\ncmd = 'true'\n")
+        for place, opens in ((".config/x/env.sh", False), (".local/lib/python3/usercustomize.py", False),
+                             ("proj/.git/hooks/post-checkout", False), ("proj/data/x", True)):
+            path = os.path.join(box.home, place)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            box.put(violations=[denied(path)])
+            cause = box.pale("why", "-j").json()["causes"][0]
+            r = box.pale("allow", "--project", "--yes")
+            written = os.path.dirname(place) in box.read("pale.toml")
+            ok((cause["fix"] is not None, r.status == 0, written) == (opens, opens, opens),
+               f"{place}: {'allowed' if opens else 'not allowed'}", r)
+
+
 def test_allow():
     with History() as box:
         box.write("src/a.c", "")
@@ -350,7 +366,7 @@ def test_loop():
         ok(r.status != 0 and box.read("src/a.c") == "mine", "another command gained nothing", r)
 
 
-for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_allow, test_asking, test_bounds,
+for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_bounds,
              test_real):
     test()
 done()
