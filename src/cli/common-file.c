@@ -95,10 +95,10 @@ int outfile_open(const char *option, const char *path, struct outfile *ret, stru
 				"a file called so is ./-");
 	fd = open_folder(dir);
 	if (fd == -ELOOP || fd == -EXDEV)
-		return err_hint(err,
-				err_set(err, ERR_USAGE, fd, "%s: no link is followed to %s", option,
-					dir),
-				"name the folder that it leads to");
+		return err_hint(
+			err,
+			err_set(err, ERR_USAGE, fd, "%s: no link is followed to %s", option, dir),
+			"name the folder that it leads to");
 	if (fd < 0)
 		return err_sys(err, fd, "%s: cannot open %s", option, dir);
 	if (!*file.name)

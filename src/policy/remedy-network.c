@@ -177,14 +177,22 @@ static int open_host(const struct attempt *a, const struct peer *peer)
 static bool is_way_out(const char *path)
 {
 	static const char *const known[] = {
-		"*docker*.sock",   "*containerd*.sock*", "*podman*",        "*crio*.sock",
-		"*buildkit*.sock", "*/lxd*",             "*/incus*",        "*/libvirt/*",
-		"*/snapd*",        "*/.X11-unix/*",      "*/.ICE-unix/*",   "*/wayland-*",
-		"*/tmux-*",        "*/screen*/*",        "*/zellij*/*",     "*/kitty*",
-		"*/emacs*/*",      "*/nvim*",            "*/vscode-*",      "*/ssh-*",
-		"*/agent.*",       "*ssh-agent*",        "*/S.gpg-agent*",  "*/keyring*/*",
-		"*/bus",           "*/dbus-*",           "*/system_bus_*",  "*/pulse/*",
-		"*/pipewire-*",    "*/qemu*",            "*/firecracker*",
+		"*docker*.sock",   "*containerd*.sock*",
+		"*podman*",        "*crio*.sock",
+		"*buildkit*.sock", "*/lxd*",
+		"*/incus*",        "*/libvirt/*",
+		"*/snapd*",        "*/.X11-unix/*",
+		"*/.ICE-unix/*",   "*/wayland-*",
+		"*/tmux-*",        "*/screen*/*",
+		"*/zellij*/*",     "*/kitty*",
+		"*/emacs*/*",      "*/nvim*",
+		"*/vscode-*",      "*/ssh-*",
+		"*/agent.*",       "*ssh-agent*",
+		"*/S.gpg-agent*",  "*/keyring*/*",
+		"*/bus",           "*/dbus-*",
+		"*/system_bus_*",  "*/pulse/*",
+		"*/pipewire-*",    "*/qemu*",
+		"*/firecracker*",
 	};
 
 	for (size_t i = 0; i < array_len(known); i++)

@@ -243,7 +243,8 @@ static int open_file(const struct attempt *a, const char *rule)
 	if (!inside && path_is_sensitive(rule, a->user, &why))
 		return remedy_never(a, why);
 	if (!inside && is_refused_outside(rule, read))
-		return remedy_never(a, "its own permissions refuse you outside of the sandbox, too");
+		return remedy_never(a,
+				    "its own permissions refuse you outside of the sandbox, too");
 	if (!read && str_eq(rule, workspace) && a->spec->filesystem <= FILESYSTEM_READONLY)
 		return a->spec->ephemeral
 			       ? remedy_never(a,

@@ -173,8 +173,8 @@ static const struct row rows[] = {
 	 "sockets += \"/srv/x.sock\"", "--socket /srv/x.sock"},
 	{"one of a container engine", "network = 'none'", "sockets", "connect", "/run/docker.sock",
 	 NULL, ""},
-	{"one of a terminal", "network = 'none'", "sockets", "connect", "/tmp/tmux-1000/default", NULL,
-	 "whatever it is told"},
+	{"one of a terminal", "network = 'none'", "sockets", "connect", "/tmp/tmux-1000/default",
+	 NULL, "whatever it is told"},
 	{"one of an agent", "network = 'none'", "sockets", "connect", "/tmp/ssh-XX1/agent.7", NULL,
 	 "whatever it is told"},
 	{"one of a display", "network = 'none'", "sockets", "connect", "/tmp/.X11-unix/X0", NULL,
@@ -199,7 +199,8 @@ static const struct row rows[] = {
 	{"no limit", "", "memory", "limit", NULL, NULL, "does not limit"},
 	{"tracing where all are seen", "processes = 'visible'", "processes", "ptrace", NULL,
 	 "OPTION", "--processes isolated"},
-	{"tracing what is not its own", "", "processes", "prlimit64", NULL, NULL, "out of its reach"},
+	{"tracing what is not its own", "", "processes", "prlimit64", NULL, NULL,
+	 "out of its reach"},
 	{"signals", "processes = 'visible'", "processes", "kill", NULL, NULL, "out of its reach"},
 };
 
