@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/size.h"
 #include "config/workspace.h"
+#include "policy/spec-digest.h"
 #include "store/record.h"
 #include "store/run-record.h"
 
@@ -137,6 +138,8 @@ static char *in_words(const char *op, const char *target)
 		{"resolve", "look up"},
 	};
 
+	if (str_eq(op, "connect") && remedy_is_name_server(target))
+		return str_printf("look up a name, at %s", target);
 	for (size_t i = 0; target && i < array_len(table); i++)
 		if (str_eq(op, table[i].op))
 			return str_printf("%s %s", table[i].words, target);
@@ -163,8 +166,21 @@ static bool is_cut(const char *target)
 	return target && strlen(target) >= RECORD_TEXT_MAX - 4;
 }
 
+/* A run that had options of its own was under another policy than the one of today. */
+static bool was_under(const struct spec *spec, const struct run_record *record)
+{
+	char digest[SHA256_HEX];
+
+	if (!spec || !record->spec_digest)
+		return true;
+	spec_digest(spec, digest);
+	return str_eq(digest, record->spec_digest);
+}
+
+/* Under the policy of THEN nothing was known that would have helped: what does today is
+ * what it had already, as likely as not. */
 static int find_remedy(struct cause *cause, const struct spec *spec, const struct user *user,
-		       struct err *err)
+		       bool then, struct err *err)
 {
 	int r;
 
@@ -179,7 +195,11 @@ static int find_remedy(struct cause *cause, const struct spec *spec, const struc
 	}
 	r = remedy_find(spec, user, cause->dimension, cause->op, cause->target, &cause->remedy,
 			err);
-	if (r == 0 && !cause->fix && cause->remedy.possible) {
+	if (r == 0 && !cause->fix && cause->remedy.possible && !then) {
+		remedy_release(&cause->remedy);
+		cause->remedy.dim = DIM_COUNT_;
+		cause->remedy.why = "no option would have allowed it beside those of that run";
+	} else if (r == 0 && !cause->fix && cause->remedy.possible) {
 		cause->fix = strdup(cause->remedy.option);
 		r = cause->fix ? 0 : err_oom(err);
 	}
@@ -201,7 +221,8 @@ static struct cause *grow(struct explanation *explanation)
 }
 
 static int add_violation(struct explanation *explanation, const struct violation *violation,
-			 const struct spec *spec, const struct user *user, struct err *err)
+			 const struct spec *spec, const struct user *user, bool then,
+			 struct err *err)
 {
 	struct cause *cause = grow(explanation);
 
@@ -217,7 +238,7 @@ static int add_violation(struct explanation *explanation, const struct violation
 	if (!cause->what || (violation->target && !cause->target) ||
 	    (violation->rule && !cause->rule) || (violation->fix && !cause->fix))
 		return err_oom(err);
-	return find_remedy(cause, spec, user, err);
+	return find_remedy(cause, spec, user, then, err);
 }
 
 /* `timeout = "30s"`; NULL: no memory. */
@@ -269,6 +290,7 @@ int explain_run(const struct run_record *record, const struct violations *violat
 	const struct violation *ranked[VIOLATIONS_MAX];
 	size_t len = violations_rank(violations, ranked, VIOLATIONS_MAX);
 	const char *limit = limit_of(record);
+	bool then = was_under(spec, record);
 	int r = 0;
 
 	out.how = how_it_ended(record, &out.hint);
@@ -277,7 +299,7 @@ int explain_run(const struct run_record *record, const struct violations *violat
 	if (limit)
 		r = add_limit(&out, record, limit, err);
 	for (size_t i = 0; i < len && r == 0; i++)
-		r = add_violation(&out, ranked[i], spec, user, err);
+		r = add_violation(&out, ranked[i], spec, user, then, err);
 	if (r < 0)
 		return r;
 	*ret = out;

@@ -42,7 +42,7 @@ static void note_refused(const struct violations *violations, run_note_fn *say, 
 		others);
 	if (v->fix)
 		err_hint(&err, 0, "to allow it: %s%s", v->fix,
-			 violation_guess(v->dimension, v->op));
+			 violation_guess(v->dimension, v->op, v->fix));
 	say(data, &err);
 }
 

@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/json-read.h"
 #include "cli/commands.h"
 #include "cli/history-verb.h"
 #include "store/annotate.h"
@@ -57,14 +56,12 @@ static int follow_json(struct store *store, const struct store_event *events, si
 /* The path, the address or the stage that EVENT is about: a new string, or NULL. */
 static char *subject(const struct store_event *event)
 {
-	struct json_slice data, value;
+	static const char *const keys[] = {"target", "path", "stage"};
+	char *text = NULL;
 
-	if (!event->data || !json_slice_init(&data, event->data, strlen(event->data)))
-		return NULL;
-	return json_get(data, "target", &value) || json_get(data, "path", &value) ||
-			       json_get(data, "stage", &value)
-		       ? json_get_string(value)
-		       : NULL;
+	for (size_t i = 0; i < array_len(keys) && !text; i++)
+		text = store_event_text(event, keys[i]);
+	return text;
 }
 
 static int print_text(struct store *store, const struct store_event *events, size_t len,
@@ -142,6 +139,8 @@ static int follow(struct history_verb *verb, struct events_query query, struct e
 			/* Somebody else is folding: then next time. */
 			if (folded < 0 && folded != -EBUSY)
 				return report(err);
+			if (folded == 1)
+				query.after = last = 0;
 		}
 		r = list(verb, &query, true, &last, err);
 	}

@@ -54,7 +54,7 @@ static int put_command(const struct why *why, const char *fix, struct str *out)
 static int put_fix(const struct why *why, const struct cause *cause, size_t number, struct str *out)
 {
 	const struct remedy *remedy = &cause->remedy;
-	const char *guess = violation_guess(cause->dimension, cause->op);
+	const char *guess = violation_guess(cause->dimension, cause->op, cause->fix);
 	int r = 0;
 
 	if (cause->fix)
@@ -113,7 +113,10 @@ static int put_silence(const struct why *why, struct str *out)
 			  "Nothing that is watched was refused: no write, connection or call.\n"
 			  "Reads are not watched: what is not shown inside looks absent. "
 			  "`pale run --explain`\nprints what is shown, `pale sandbox profile` "
-			  "watches reads. Or the reason is the\ncommand's own.\n");
+			  "watches reads. Nor is what takes\nprivileges, which nobody has inside: "
+			  "set-uid programs, raw sockets, ports below\n1024, other users' files. "
+			  "Nor is a full /tmp or disk; nor, without a cgroup, the\nlimit of pids. "
+			  "Or the reason is the command's own.\n");
 }
 
 static int put_all(const struct why *why, struct str *out)

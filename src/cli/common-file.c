@@ -42,6 +42,40 @@ static int check_target(const struct outfile *file, struct err *err)
 		       file->name);
 }
 
+/* DIR, which ends in a slash, as seen from here if it lies below; else as it is. */
+static const char *seen_from_here(const char *dir)
+{
+	_cleanup_(freep) char *here = dir[0] == '/' ? getcwd(NULL, 0) : NULL;
+
+	return here && path_covers(here, dir) ? dir + strlen(here) + strspn(dir + strlen(here), "/")
+					      : dir;
+}
+
+/* What lies below here may be in the workspace, where links are anybody's. The way up is no link. */
+static int open_folder(const char *dir)
+{
+	_cleanup_(fd_closep) int above = -1;
+
+	dir = seen_from_here(dir);
+	if (dir[0] == '/') {
+		int fd = fd_open(dir, O_RDONLY | O_DIRECTORY);
+
+		return fd < 0 ? -errno : fd;
+	}
+	while (str_starts(dir, "../")) {
+		int up = openat(above < 0 ? AT_FDCWD : above, "..",
+				O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (up < 0)
+			return -errno;
+		fd_close(above);
+		above = up;
+		dir += 3 + strspn(dir + 3, "/");
+	}
+	return path_open_nolink(above < 0 ? AT_FDCWD : above, *dir ? dir : ".",
+				O_RDONLY | O_DIRECTORY, 0);
+}
+
 int outfile_open(const char *option, const char *path, struct outfile *ret, struct err *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -59,11 +93,14 @@ int outfile_open(const char *option, const char *path, struct outfile *ret, stru
 					"%s: - is no name, and does not stand for standard output",
 					option),
 				"a file called so is ./-");
-	/* A relative name may lie in the workspace, where links are anybody's. */
-	fd = dir[0] == '/' ? fd_open(dir, O_RDONLY | O_DIRECTORY)
-			   : path_open_nolink(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
+	fd = open_folder(dir);
+	if (fd == -ELOOP || fd == -EXDEV)
+		return err_hint(
+			err,
+			err_set(err, ERR_USAGE, fd, "%s: no link is followed to %s", option, dir),
+			"name the folder that it leads to");
 	if (fd < 0)
-		return err_sys(err, dir[0] == '/' ? -errno : fd, "%s: cannot open %s", option, dir);
+		return err_sys(err, fd, "%s: cannot open %s", option, dir);
 	if (!*file.name)
 		return err_set(err, ERR_USAGE, -EISDIR, "%s: %s is a folder", option, dir);
 	file.dir = fd;

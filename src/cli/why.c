@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/json-read.h"
 #include "cli/history-verb.h"
 #include "store/store.h"
 
@@ -15,16 +14,6 @@ static int no_history(struct err *err)
 {
 	err_set(err, ERR_SYSTEM, -ENOENT, "nothing has been run here yet");
 	return err_hint(err, -ENOENT, "pale runs lists what has been, in each workspace");
-}
-
-static char *data_text(const struct store_event *event, const char *key)
-{
-	struct json_slice root, value;
-
-	if (!event->data || !json_slice_init(&root, event->data, strlen(event->data)) ||
-	    !json_get(root, key, &value))
-		return NULL;
-	return json_get_string(value);
 }
 
 static int add_note(const struct store_event *event, struct strv *notes)
@@ -35,8 +24,8 @@ static int add_note(const struct store_event *event, struct strv *notes)
 		return strv_addf(notes, "%s was enforced only in part", event->dimension);
 	if (!str_eq(event->kind, "sandbox.tamper"))
 		return 0;
-	path = data_text(event, "path");
-	where = data_text(event, "where");
+	path = store_event_text(event, "path");
+	where = store_event_text(event, "where");
 	return strv_addf(notes, "a protected path was touched: %s, %s%s%s", path ? path : "?",
 			 event->code ? event->code : "seen", where ? ", now at " : "",
 			 where ? where : "");

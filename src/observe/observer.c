@@ -281,8 +281,12 @@ static const char *dimension_of(const struct observer *o, const char *name)
 		{"processes", "move_pages"}, {"processes", "migrate_pages"},
 	};
 
+	bool bare = o->variant == SECCOMP_BARE || o->variant == SECCOMP_BARE_OFFLINE;
+
+	/* Without namespaces nobody may trace, whatever `processes` says. */
 	for (size_t i = 0; i < array_len(known); i++)
-		if (str_eq(known[i].name, name))
+		if (str_eq(known[i].name, name) &&
+		    !(bare && str_eq(known[i].dimension, "processes")))
 			return known[i].dimension;
 	if (str_eq(name, "socket") && o->variant == SECCOMP_BARE_OFFLINE)
 		return "network";

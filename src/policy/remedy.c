@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -64,14 +65,15 @@ int remedy_open_key(const struct attempt *a, enum dim dim, const char *value, co
 		       : 0;
 }
 
-static int open_staged(const struct attempt *a)
+/* An option that opens nothing, and so is no rule to be written down. */
+static int use_option(const struct attempt *a, const char *option, const char *opens)
 {
 	struct remedy *remedy = a->remedy;
 
 	remedy->possible = true;
 	remedy->dim = DIM_COUNT_;
-	remedy->option = strdup("--staged");
-	remedy->opens = strdup("nothing: the change waits for `pale review`, marked as protected");
+	remedy->option = strdup(option);
+	remedy->opens = strdup(opens);
 	return remedy->option && remedy->opens ? 0 : err_oom(a->err);
 }
 
@@ -196,6 +198,13 @@ static bool is_ignored(const char *workspace, const char *path)
 	return hidden;
 }
 
+/* Would the host refuse it as well? Inside, root's rights are not those that it has here. */
+static bool is_refused_outside(const char *path, bool read)
+{
+	return geteuid() != 0 && access(path, read ? R_OK : W_OK) < 0 &&
+	       (errno == EACCES || errno == EPERM || errno == EROFS);
+}
+
 /* In the workspace nothing is secret from its commands; outside much is. */
 static int open_file(const struct attempt *a, const char *rule)
 {
@@ -207,6 +216,9 @@ static int open_file(const struct attempt *a, const char *rule)
 		return remedy_never(a, "the folder around the workspace would be opened with it");
 	if (!inside && path_is_sensitive(rule, a->user, &why))
 		return remedy_never(a, why);
+	if (!inside && is_refused_outside(rule, read))
+		return remedy_never(a,
+				    "its own permissions refuse you outside of the sandbox, too");
 	if (!read && str_eq(rule, workspace) && a->spec->filesystem <= FILESYSTEM_READONLY)
 		return a->spec->ephemeral
 			       ? remedy_never(a,
@@ -255,6 +267,8 @@ static const char *is_too_much(const struct attempt *a, const char *path)
 		return NULL;
 	if (!path_is_sensitive(path, a->user, &why) && !is_read(a->op) && path_is_shared(path))
 		why = "it belongs to every user of this machine";
+	if (!why && !is_read(a->op) && path_is_obeyed(path, a->user))
+		why = "programs outside of the boundary may obey what is there";
 	return why;
 }
 
@@ -276,7 +290,9 @@ static int find_file(const struct attempt *a)
 	if (a->remedy->why)
 		return 0;
 	if (!read && is_protected(a->spec->workspace, path))
-		return open_staged(a);
+		return use_option(
+			a, "--staged",
+			"nothing: the change waits for `pale review`, marked as protected");
 	cache = read ? NULL : cache_of(a, path);
 	if (cache && !rule_set_covers(&caches, path))
 		return remedy_open_path(
@@ -311,6 +327,16 @@ static int find_call(const struct attempt *a)
 		a, DIM_NESTED, "true", NULL,
 		"the command could make namespaces of its own and mount in them; Landlock "
 		"is off then, and what mounts hide may be undone");
+}
+
+/* Where others can be seen nobody may be traced; among processes of their own all may. */
+static int find_process(const struct attempt *a)
+{
+	if (a->spec->processes == PROCESSES_VISIBLE && !str_eq(a->op, "kill"))
+		return use_option(a, "--processes isolated",
+				  "nothing: the command sees its own processes alone, and may "
+				  "trace those");
+	return remedy_never(a, "processes that are not the command's own are out of its reach");
 }
 
 /* Nobody knows how much it would have taken: twice as much. */
@@ -364,11 +390,7 @@ static int find(const struct attempt *a, const char *dimension)
 	case DIM_NESTED:
 		return find_call(a);
 	case DIM_PROCESSES:
-		return a->spec->processes == PROCESSES_VISIBLE || str_eq(a->op, "kill")
-			       ? remedy_never(
-					 a, "processes outside of the sandbox are never signalled")
-			       : remedy_open_key(a, DIM_PROCESSES, "\"visible\"", "visible",
-						 "every process of this machine could be seen");
+		return find_process(a);
 	default:
 		return remedy_never(a, "no rule is known that would allow it");
 	}

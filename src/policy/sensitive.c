@@ -6,8 +6,10 @@
 
 #include "base/cleanup.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "config/home-places.h"
 #include "config/workspace.h"
+#include "policy/protected-names.h"
 
 /* clang-format off */
 /* Programs and settings of everybody. */
@@ -108,6 +110,41 @@ static const char *reason_of_real(const char *path, const struct user *user)
 		.home = home, .pw_home = pw_home, .config_dir = config, .state_dir = state};
 
 	return reason(path, &real);
+}
+
+/* Of what is in ~/.NAME, and for whom, there is no list; caches are known to be obeyed by nobody. */
+static bool is_below_dot(const char *path, const char *home)
+{
+	size_t len = home ? strlen(home) : 0;
+
+	return home && path_covers(home, path) && path[len] == '/' && path[len + 1] == '.' &&
+	       !path_covers(".cache", path + len + 1);
+}
+
+static bool is_below_dot_of_others(const char *path)
+{
+	const char *name = str_starts(path, "/home/") ? strchr(path + strlen("/home/"), '/') : NULL;
+
+	return is_below_dot(path, "/root") ||
+	       (name && name[1] == '.' && !path_covers(".cache", name + 1));
+}
+
+/* Whose folder it is in does not matter: git, an editor or an agent may be started there. */
+static bool is_named_protected(const char *path)
+{
+	for (; path; path = strchr(path + 1, '/'))
+		if (path_covers(".git", path + 1) || protected_is_named(path + 1))
+			return true;
+	return false;
+}
+
+bool path_is_obeyed(const char *path, const struct user *user)
+{
+	_cleanup_(freep) char *home = real_place(user->home), *pw_home = real_place(user->pw_home);
+
+	return is_below_dot(path, user->home) || is_below_dot(path, user->pw_home) ||
+	       is_below_dot(path, home) || is_below_dot(path, pw_home) ||
+	       is_below_dot_of_others(path) || is_named_protected(path);
 }
 
 bool path_is_sensitive(const char *path, const struct user *user, const char **ret_why)

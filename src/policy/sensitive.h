@@ -19,3 +19,6 @@ bool path_is_sensitive(const char *path, const struct user *user, const char **r
 /* Is it one of the programs and settings that all users of the machine share? To read them
  * is nothing, to write them is. */
 bool path_is_shared(const char *path);
+/* Likewise: might a program of the host take orders from what is written there? So it is below every
+ * folder of a home that begins with a dot, but for caches, and below protected names anywhere. */
+bool path_is_obeyed(const char *path, const struct user *user);

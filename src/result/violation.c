@@ -125,11 +125,13 @@ static void peer_json(const struct violation *at, struct json *json)
 		json_add_null(json, "port");
 }
 
-const char *violation_guess(const char *dimension, const char *op)
+const char *violation_guess(const char *dimension, const char *op, const char *fix)
 {
-	return str_eq(dimension, "network") && str_eq(op, "resolve")
-		       ? " (443, or the port that it uses)"
-		       : "";
+	if (!str_eq(dimension, "network"))
+		return "";
+	if (fix && strstr(fix, "--host NAME "))
+		return " (NAME: the host that was looked up)";
+	return str_eq(op, "resolve") ? " (443, or the port that it uses)" : "";
 }
 
 void violations_json(const struct violations *violations, struct json *json)

@@ -65,8 +65,8 @@ void violation_set_peer(struct violation *violation, const char *program, const 
  * what is optional; no probes. Writes at most MAX of them to RET; returns how many there are. */
 size_t violations_rank(const struct violations *violations, const struct violation **ret,
 		       size_t max);
-/* What to say behind the rule that would allow it, where a part of that is a guess; or "". */
-const char *violation_guess(const char *dimension, const char *op);
+/* What to say behind FIX, which would allow it, where a part of that is a guess; or "". */
+const char *violation_guess(const char *dimension, const char *op, const char *fix);
 void violations_release(struct violations *violations);
 /* "violations": null when nobody looked, else […], and how many attempts found no room. */
 void violations_json(const struct violations *violations, struct json *json);

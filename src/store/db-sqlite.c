@@ -22,7 +22,7 @@
 
 #define OPEN_FLAGS (SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX)
 
-enum { BUSY_MS = 5000, LENGTH_MAX = 4 << 20 };
+enum { BUSY_MS = 5000, LENGTH_MAX = 4 << 20, TRIES = 3 };
 
 int db_errno(int rc)
 {
@@ -126,6 +126,14 @@ int db_fail(struct store *store, int rc, const char *what, struct err *err)
 		return r;
 	err_wrap(err, r, "the history was damaged");
 	return err_hint(err, r, "it is now %s/%s, and a new one begins", store->dir, store->aside);
+}
+
+bool db_is_current(const struct store *store)
+{
+	struct stat st;
+
+	return store->in_memory || (fstatat(store->state, DB_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				    st.st_dev == store->id.dev && st.st_ino == store->id.ino);
 }
 
 int db_exec(struct store *store, const char *sql, struct err *err)
@@ -329,11 +337,20 @@ static void add_note(struct store_notes *notes, const char *text)
 	snprintf(notes->text + len, sizeof(notes->text) - len, "%s%s", len ? "; " : "", text);
 }
 
+/* Somebody may replace it just then, for it was damaged. */
 static int open_once(struct store *store, struct err *err)
 {
-	int r = open_file(store, err);
+	int r = -ESTALE;
 
-	return r < 0 ? r : fold(store, err);
+	for (int i = 0; i < TRIES && r == -ESTALE; i++) {
+		sqlite3_close(store->db);
+		store->db = NULL;
+		*err = (struct err){0};
+		r = open_file(store, err);
+		if (r == 0)
+			r = fold(store, err);
+	}
+	return r;
 }
 
 /* Damaged: it is put aside, and a new one begun with what the spool still has. */
@@ -426,7 +443,13 @@ int store_open(const struct workspace *workspace, struct store **ret_store,
 
 int store_refresh(struct store *store, struct err *err)
 {
-	return fold(store, err);
+	struct store_notes notes = {0};
+	int r = db_is_current(store) ? fold(store, err) : -ESTALE;
+
+	if (r != -ESTALE)
+		return r;
+	r = settle(store, &notes, err);
+	return r < 0 ? r : 1;
 }
 
 struct store *store_close(struct store *store)

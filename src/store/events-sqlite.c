@@ -23,6 +23,16 @@ void store_events_free(struct store_event *events, size_t len)
 	free(events);
 }
 
+char *store_event_text(const struct store_event *event, const char *key)
+{
+	json_t *data = event->data ? json_loads(event->data, 0, NULL) : NULL;
+	size_t len;
+	char *text = record_bytes(data, key, &len);
+
+	json_decref(data);
+	return text;
+}
+
 struct list {
 	struct store_event *items;
 	size_t len, cap;

@@ -305,6 +305,14 @@ static void remove_files(int state, const struct files *files)
 	}
 }
 
+/* What goes into one that was set aside, or removed, nobody would find again. */
+static int check_current(struct store *store, struct err *err)
+{
+	return db_is_current(store) ? 0
+				    : err_set(err, ERR_SYSTEM, -ESTALE,
+					      "the history was replaced by another one");
+}
+
 int fold(struct store *store, struct err *err)
 {
 	_cleanup_(files_release) struct files files = {0};
@@ -317,7 +325,9 @@ int fold(struct store *store, struct err *err)
 	r = db_exec(store, "BEGIN IMMEDIATE", err);
 	if (r < 0)
 		return r;
-	r = files_list(store->state, &files, err);
+	r = check_current(store, err);
+	if (r == 0)
+		r = files_list(store->state, &files, err);
 	if (r == 0 && !store->in_memory)
 		r = take_spool(store->state, &files, err);
 	if (r == 0)
@@ -329,7 +339,8 @@ int fold(struct store *store, struct err *err)
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
 		return r;
 	}
-	if (!store->in_memory)
+	r = check_current(store, err);
+	if (r == 0 && !store->in_memory)
 		remove_files(store->state, &files);
-	return 0;
+	return r;
 }

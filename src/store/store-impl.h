@@ -28,6 +28,8 @@ int db_errno(int rc);
 /* For a call that failed: sets err from what SQLite says. A damaged database is set
  * aside, so that the next one to open it begins anew. */
 int db_fail(struct store *store, int rc, const char *what, struct err *err);
+/* Is the one that is open still the one of that name? Always so in memory. */
+bool db_is_current(const struct store *store);
 int db_exec(struct store *store, const char *sql, struct err *err);
 int db_prepare(struct store *store, const char *sql, sqlite3_stmt **ret, struct err *err);
 /* 1: a row, 0: no more. */
@@ -47,7 +49,8 @@ int schema_version(void);
 /* For tests: an empty one as version N made it. */
 int schema_build(sqlite3 *db, int version);
 
-/* fold-sqlite.c: what is in the spool, into the database. */
+/* fold-sqlite.c: what is in the spool, into the database. -ESTALE: that was replaced, and the
+ * spool is kept for the other one. */
 int fold(struct store *store, struct err *err);
 /* Lines, without a transaction; what is no record is counted in store->bad. */
 int fold_text(struct store *store, const char *text, size_t len, struct err *err);

@@ -30,7 +30,8 @@ int store_open(const struct workspace *workspace, struct store **ret_store,
 	       struct store_notes *notes, struct err *err);
 struct store *store_close(struct store *store); /* NULL ok; returns NULL */
 DEFINE_CLEANUP(struct store *, store_close);
-/* Fold what has come since. */
+/* Fold what has come since. 1: the database was replaced, and the other one is open now, whose
+ * events are numbered anew. */
 int store_refresh(struct store *store, struct err *err);
 
 struct runs_query {
@@ -90,6 +91,8 @@ struct events_query {
 int store_events(struct store *store, const struct events_query *query, struct store_event **ret,
 		 size_t *ret_len, struct err *err);
 void store_events_free(struct store_event *events, size_t len);
+/* The member KEY of what EVENT is about, also where it is no UTF-8: a new string, or NULL. */
+char *store_event_text(const struct store_event *event, const char *key);
 
 /* How often what happened, without saying to whom. */
 enum { OUTCOMES_MAX = OUTCOME_ERROR + 1 };

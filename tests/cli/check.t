@@ -80,6 +80,18 @@ def works():
         r = box.pale("check", "--junit", box.path("r.xml"))
         eq((r.status, ran(box)), (0, ["bad", "good", "other"]), "those of the list")
         eq([c.get("name") for c in xml.parse(box.path("r.xml")).getroot().iter("testcase")], ["other"], "--junit")
+        os.makedirs(box.path("sub"))
+        r = box.pale("check", "good", "--junit", "../up.xml", cwd=box.path("sub"))
+        eq((r.status, r.err, box.exists("up.xml")), (0, "", True), "--junit: the folder above is one like any other")
+        os.symlink(box.home, box.path("reports"))
+        for name in ("reports/r.xml", box.path("reports/r.xml")):
+            r = box.pale("check", "good", "--junit", name)
+            ok(r.status == 125 and "no link is followed" in r.err and not os.path.exists(box.home + "/r.xml"),
+               "--junit: a link of the workspace leads nowhere", r)
+        os.unlink(box.path("reports"))
+        os.makedirs(box.path("reports"))
+        r = box.pale("check", "good", "--junit", box.path("reports/r.xml"))
+        eq((r.status, box.exists("reports/r.xml")), (0, True), "twin: a folder does")
         r = box.pale("check", "-j", "bad", "good", cwd="/", env=dict(box.env))
         ok(r.status == 125, "elsewhere there is nothing to check", r)
         r = box.pale("check", "-j", "bad", "good", "--workspace", box.ws, cwd="/")

@@ -142,6 +142,57 @@ def test_causes():
 FILE = "# ours\n[commands.t]\ncmd = 'true'\nsandbox = 'readonly' # tight\n"
 
 
+def test_other_options():
+    """A run with options of its own was under another policy than today's."""
+    with History() as box:
+        box.pale("run", "--", "true")
+        now = box.pale("runs", "-j").json()[0]["spec_digest"]
+        for digest, fix in ((now, "to allow it: pale run --nested"), ("0" * 64, None)):
+            box.put(command=None, spec_digest=digest, violations=[denied(None, "unshare", "nested")])
+            r = box.pale("why")
+            ok((fix in r.out) if fix else "--nested" not in r.out and "beside those of that run" in r.out,
+               "what its options could not allow is not offered" if not fix else "twin: offered", r)
+        box.put(command=None, violations=[
+            denied("192.0.2.53:53", "connect", "network", rule='network = "none"',
+                   fix="pale run --host NAME …")])
+        r = box.pale("why")
+        ok("look up a name, at 192.0.2.53:53" in r.out and "NAME: the host that was looked up" in r.out,
+           "who asks a name server wants a name", r)
+        r = box.pale("run", "--processes", "visible", "--", "strace", "-o", "/dev/null", "true")
+        fixes = [c["fix"] for c in box.pale("why", "-j").json()["causes"] if c["op"] == "ptrace"]
+        if not fixes and "not found" in r.err:
+            skip("no strace")
+            return
+        eq(fixes, ["pale run --processes isolated …"], "tracing takes processes of its own")
+        r = box.pale("run", "--processes", "isolated", "--", "strace", "-o", "/dev/null", "true")
+        eq(r.status, 0, "and works then")
+
+
+def test_bytes():
+    """A name that is no UTF-8 is shown wherever others are."""
+    with History() as box:
+        box.pale("run", "--", "sh", "-c", "printf x >\"$(printf '/usr/share/a\\377b')\"")
+        for verb in (["events"], ["why"], ["show", "last"]):
+            r = box.pale(*verb)
+            ok("/usr/share/a\\xffb" in r.out, verb[0], r)
+
+
+def test_obeyed():
+    """What a command asks for is not opened where programs of the host take orders from it."""
+    with History() as box:
+        box.write("pale.toml", "[commands.t]\ncmd = 'true'\n")
+        for place, opens in ((".config/x/env.sh", False), (".local/lib/python3/usercustomize.py", False),
+                             ("proj/.git/hooks/post-checkout", False), ("proj/data/x", True)):
+            path = os.path.join(box.home, place)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            box.put(violations=[denied(path)])
+            cause = box.pale("why", "-j").json()["causes"][0]
+            r = box.pale("allow", "--project", "--yes")
+            written = os.path.dirname(place) in box.read("pale.toml")
+            ok((cause["fix"] is not None, r.status == 0, written) == (opens, opens, opens),
+               f"{place}: {'allowed' if opens else 'not allowed'}", r)
+
+
 def test_allow():
     with History() as box:
         box.write("src/a.c", "")
@@ -315,7 +366,7 @@ def test_loop():
         ok(r.status != 0 and box.read("src/a.c") == "mine", "another command gained nothing", r)
 
 
-for test in (test_loop, test_nothing, test_endings, test_causes, test_allow, test_asking, test_bounds,
+for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_bounds,
              test_real):
     test()
 done()

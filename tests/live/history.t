@@ -456,6 +456,27 @@ def case_follow(p):
     follow.wait()
 
 
+def case_follow_replaced(p):
+    """Who follows keeps a database open; one that was set aside meanwhile must not get what comes later."""
+    box = Box(p, 'follow-replaced')
+    box.pale('--', 'true')
+    follow = p.start(p.pale_path, 'events', '--follow', '-j', '--kind', 'sandbox.exit', cwd=box.ws, env=box.env, stdout=subprocess.PIPE)
+    try:
+        first = json.loads(follow.stdout.readline())
+        for part in ('history.db-wal', 'history.db-shm', 'history.db'):
+            if (box.dir / part).exists():
+                (box.dir / part).rename(box.dir / part.replace('history.db', 'history.db.damaged-1'))
+        box.pale('--', 'sh', '-c', 'exit 3')
+        code = json.loads(follow.stdout.readline())
+        ok(code['run'] != first['run'] and code['data']['exit_code'] == 3, p, 'who follows goes on with the new one', code)
+        time.sleep(0.5)  # who follows folds every 0.2 s
+        runs = box.runs()
+        ok([r['exit_code'] for r in runs] == [3], p, 'what was run is in the database that others open', runs)
+    finally:
+        follow.kill()
+        follow.wait()
+
+
 def case_prune(p):
     box = Box(p, 'prune')
     p.write(box.ws / 'pale.toml', '[commands.forgettable]\ncmd = "true"\n')
@@ -524,5 +545,5 @@ def case_kept_output(p):
 
 
 main(case_outcomes, case_running_and_unknown, case_out_of_reach_PT15, case_nothing_secret, case_turned_off, case_cannot_be_stored,
-     case_read_only_state, case_full_disk_HS05, case_odd_names_HS07, case_many_at_once, case_damaged_and_newer_HS03_HS09, case_follow,
+     case_read_only_state, case_full_disk_HS05, case_odd_names_HS07, case_many_at_once, case_damaged_and_newer_HS03_HS09, case_follow, case_follow_replaced,
      case_prune, case_kept_output, case_staged_deeds)

@@ -46,6 +46,13 @@ def case_places(p):
     r = watch(p, f'echo x >{p.outside}/new', '--write', str(p.outside))
     ok(r.booted and seen(r) == [] and (p.outside / 'new').exists(), p, 'twin: which it does', r)
     (p.outside / 'new').unlink(missing_ok=True)
+    if not p.is_root:
+        p.write(p.outside / 'fixed', 'x', 0o444)
+        r = watch(p, f'echo x >{p.outside}/fixed')
+        ok(r.booted and [v['fix'] for v in find(r)] == [None], p, 'what the host would refuse as well no rule is offered for', r)
+        r = watch(p, f'echo x >{p.outside}/fixed; test ! -s {p.outside}/fixed', '--write', f'{p.outside}/fixed')
+        ok(r.booted and (p.outside / 'fixed').read_text() == 'x', p, 'twin: and none would help', r)
+        (p.outside / 'fixed').unlink()
     r = watch(p, 'echo x >/dev/null; t=${TMPDIR:-/tmp}/x; echo x >$t && rm $t; ' + ': >/dev/stdout; ' * has('private') + 'exit 0')
     ok(r.booted and seen(r) == [], p, 'a command without such attempts has an empty list', r)
 

@@ -90,6 +90,28 @@ static const struct {
 	{"/data", NULL},
 };
 
+/* Those that no table has. */
+static const struct {
+	const char *path;
+	bool obeyed;
+} orders[] = {
+	{"/home/ann/.config/ghost/rc", true},
+	{"/home/ann/.local/lib/python3.11/site-packages/usercustomize.py", true},
+	{"/home/ann/.local/share/dbus-1/services/x.service", true},
+	{"/home/ann/.oh-my-zsh", true},
+	{"/home/bob/.config/ghost/rc", true},
+	{"/root/.oh-my-zsh/x", true},
+	{"/home/ann/src/other/.git/hooks/pre-commit", true},
+	{"/home/ann/src/other/.git", true},
+	{"/srv/other/.envrc", true},
+	{"/srv/other/pale.toml", true},
+	{"/home/ann/.cache/ghost/x", false},
+	{"/home/ann/src/other/Makefile", false},
+	{"/home/ann/src/.gitignore", false},
+	{"/home/ann/src/dot.d/x", false},
+	{"/srv/other/.hidden", false},
+};
+
 /* A folder of the home, with what the other tables say of it. */
 static bool is_sensitive_in_home(const char *dir, const char *name)
 {
@@ -137,6 +159,9 @@ int main(void)
 	for (size_t i = 0; protected_names[i]; i++)
 		tap_ok(protected_names[i][0] != '.' || is_sensitive_in_home("", protected_names[i]),
 		       "protected in a workspace, sensitive in the home: %s", protected_names[i]);
+	for (size_t i = 0; i < array_len(orders); i++)
+		tap_ok(path_is_obeyed(orders[i].path, &user) == orders[i].obeyed, "%s: %s",
+		       orders[i].path, orders[i].obeyed ? "obeyed" : "data");
 	tap_ok(path_is_sensitive("/root/.ssh/id_rsa", &nobody, NULL), "without a known home: keys");
 	tap_ok(path_is_sensitive("/", &nobody, NULL), "without a known home: /");
 	tap_ok(!path_is_sensitive("/srv/data", &nobody, NULL), "without a known home: others");
