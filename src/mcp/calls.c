@@ -81,6 +81,19 @@ bool call_is_living(const struct server *server, const char *id)
 	return false;
 }
 
+bool call_is_alone(const struct call *call)
+{
+	return call->tool && call->tool->flags & TOOL_ALONE;
+}
+
+bool calls_has_alone(const struct server *server)
+{
+	for (const struct call *call = server->calls; call; call = call->next)
+		if (call_is_alone(call) && (call->is_working || !call->cancelled))
+			return true;
+	return false;
+}
+
 void call_cancel(struct server *server, const char *id)
 {
 	for (struct call *call = server->calls; call; call = call->next) {
@@ -122,8 +135,10 @@ static int begin(struct server *server, struct call *call)
 		.passed = call->passed,
 		.texts = {call->texts[0], call->texts[1]},
 	};
-	int r = argv_finish(server, call, &argv);
+	int r = tool_begin(server, call);
 
+	if (r == 0)
+		r = argv_finish(server, call, &argv);
 	if (r == 0 && !server->setup.no_workers)
 		r = worker_start(&call->worker, server->setup.program, server->setup.workspace,
 				 &work);
@@ -133,14 +148,28 @@ static int begin(struct server *server, struct call *call)
 	return r;
 }
 
+static bool alone_works(const struct server *server)
+{
+	for (const struct call *call = server->calls; call; call = call->next)
+		if (call_is_alone(call) && call->is_working)
+			return true;
+	return false;
+}
+
 static bool may_begin(const struct server *server, const struct call *call)
 {
-	if (call->cancelled)
-		return false;
-	if (call->needs_session && server->session.state != SESSION_READY)
+	enum session_state state = server->session.state;
+
+	if (call->cancelled || (call->needs_session && state != SESSION_READY))
 		return false;
 	/* Our own are not held up by what they are to make possible. */
-	return !call->reply.id || (server->running < RUNNING_MAX && server_wants_input(server));
+	if (!call->reply.id)
+		return true;
+	if (server->running >= RUNNING_MAX || !server_wants_input(server))
+		return false;
+	if (call_is_alone(call))
+		return state != SESSION_STARTING && !alone_works(server);
+	return !call->needs_session || !calls_has_alone(server);
 }
 
 /* *AT leaves the list. */
@@ -187,6 +216,9 @@ static int step(struct server *server, struct call **at)
 		unlink_call(at);
 		server->running--;
 		call->is_working = false;
+		/* Whether it is over or not: nobody is to find half of it. */
+		if (call->cancelled && call_is_alone(call) && call->step == 0)
+			session_was_ended(server);
 		if (!call->cancelled && call->finish(server, call)) {
 			worker_release(&call->worker);
 			link_last(server, call);

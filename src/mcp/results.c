@@ -316,7 +316,9 @@ static bool finish_data(struct server *server, struct call *call)
 
 	if (failed && session_replace(server, call, NULL))
 		return true;
-	if (!failed && call->tool->flags & TOOL_ALONE && call->step == 0) {
+	/* Ended is ended, whoever did it. */
+	if (call_is_alone(call) && call->step == 0 &&
+	    (!failed || session_is_gone(&server->session))) {
 		session_was_ended(server);
 		call->step = 1;
 		if (tool_prepare(server, call, &error) < 0)

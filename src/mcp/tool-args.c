@@ -413,7 +413,7 @@ static int prepare_allow(struct server *server, struct call *call)
 	return r < 0 ? r : add_operands(call);
 }
 
-static int prepare(struct server *server, struct call *call, struct rpc_error *error)
+int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
 {
 	enum tool_id id = (enum tool_id)(call->tool - tools);
 
@@ -451,14 +451,12 @@ static int end_session(const struct server *server, struct call *call)
 	return r;
 }
 
-int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
+int tool_begin(struct server *server, struct call *call)
 {
-	int r = prepare(server, call, error);
-
-	if (r < 0 || !(call->tool->flags & TOOL_ALONE))
-		return r;
-	/* Whatever is wrong with the arguments is known by now. */
-	if (call->step == 0 && server->session.state == SESSION_READY)
+	if (!call_is_alone(call) || call->step > 0)
+		return 0;
+	session_check(server);
+	if (server->session.state == SESSION_READY)
 		return end_session(server, call);
 	call->step = 1;
 	return 0;

@@ -326,6 +326,62 @@ def case_register(p):
     c.close()
 
 
+def case_alone(p):
+    b = Box(p, '[mcp]\nexpose = ["register_command", "apply", "discard", "undo"]\n')
+    c = b.client('--direct')
+    c.call('exec', command='true')
+    lines = 0
+    for i in range(5):
+        first = c.ask_call('register_command', name=f'n{i}', cmd='true')
+        second = c.ask_call('exec', command='echo begun >>log; sleep 0.2; echo ended >>log')
+        ok(not failed(c.wait(first)), p, f'{i}: what wants no sandbox beside it')
+        a = c.wait(second)
+        lines += 1
+        ok(structured(a).get('outcome') == 'ok' and (b.ws / 'log').read_text() == 'begun\nended\n' * lines, p,
+           f'{i}: does not end what was asked for after it', a)
+    keeper = [s['pid'] for s in b.sessions()]
+    p.run('kill', '-9', *map(str, keeper))
+    wait_for(lambda: not any(alive(i) for i in keeper))
+    a = c.call('register_command', name='late', cmd='true')
+    ok(keeper and not failed(a) and 'late' in b.toml.read_text(), p, 'nor needs a sandbox that has ended by itself', a)
+    c.close()
+
+    c = b.client('--staged')
+    for i in range(120):
+        c.call('exec', command='true')
+        alone = c.ask_call('discard', all=True)
+        others = [c.ask_call('exec', command='sleep 0.1')]
+        time.sleep(i % 8 * 0.003)
+        others.append(c.ask_call('exec', command='true'))
+        time.sleep(i // 8 % 8 * 0.003)
+        for other in others:
+            c.notify('notifications/cancelled', requestId=other)
+        c.wait(alone)
+        time.sleep(0.03)
+        if not c.call('discard', all=True):
+            break
+    ok(c.is_there(), p, f'{i + 1} times everything at once, and given up: the server is there', c.proc.poll())
+    a = c.call('exec', command='echo BOOTED')
+    ok('BOOTED' in text(a), p, 'and works', a)
+    c.close()
+
+
+def case_part_applied(p):
+    b = Box(p, '[mcp]\nexpose = ["apply", "undo"]\n')
+    c = b.client('--staged')
+    p.write(b.ws / 'both', 'one\n')
+    c.call('exec', command='echo x >fine; echo mine >both')
+    p.write(b.ws / 'both', 'theirs\n')
+    a = c.call('apply')
+    s = structured(a)
+    ok((b.ws / 'fine').exists() and (b.ws / 'both').read_text() == 'theirs\n', p, 'a conflict is left staged')
+    ok(not failed(a) and s.get('done') == 1 and s['left'] == 1, p, 'the answer says what was applied, and what was not', a)
+    c.call('exec', command='true')
+    a = c.call('undo')
+    ok(not failed(a) and not (b.ws / 'fine').exists(), p, 'undo, while a sandbox stands on the stage', a)
+    c.close()
+
+
 def case_refused_boundary(p):
     """That nothing would run is an answer, and what is asked for is in it."""
     b = Box(p)
@@ -366,5 +422,6 @@ def case_rule_without_a_command(p):
     ok(r.code == 1 and b'exists' in r.err, p, 'twin: that is', r)
 
 
-main(case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session, case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
+main(case_alone, case_part_applied, case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session,
+     case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
      case_no_session, case_register, uids=(1000,))
