@@ -213,6 +213,10 @@ static void answer_output(struct client *client, const struct job *job)
 
 	client->awaits = NULL;
 	head.ended = job->is_ended && head.next == head.total;
+	head.is_over = job->is_ended;
+	head.outcome = job->has_failed ? (int32_t)OUTCOME_ERROR : (int32_t)job->run.result.outcome;
+	head.exit_code = job->has_failed ? -1 : job->run.result.exit_code;
+	head.signal = job->has_failed ? 0 : job->run.result.signal;
 	if (str_append_bytes(&body, &head, sizeof(head)) < 0 ||
 	    str_append_bytes(&body, bytes, n) < 0)
 		keeper_hang_up(client);
@@ -271,6 +275,14 @@ static void drop_finished(struct keeper *k)
 	}
 }
 
+/* Where who started it would have seen it. */
+static void add_failure(struct job *job, const struct err *failed)
+{
+	job_output_add(&job->output, "pale: ");
+	job_output_add(&job->output, failed->message);
+	job_output_add(&job->output, "\n");
+}
+
 static void finish(struct job *job, const struct err *failed)
 {
 	struct keeper *k = job->keeper;
@@ -280,6 +292,8 @@ static void finish(struct job *job, const struct err *failed)
 	if (job->flags & SESSION_BACKGROUND) {
 		if (job->output.pipe >= 0)
 			(void)job_output_fill(&job->output); /* all that a pipe holds */
+		if (failed)
+			add_failure(job, failed);
 		if (r == 0)
 			keep_result(job, &body);
 		forget_history(&job->run.history);
@@ -304,6 +318,7 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 	if (job->is_ended)
 		return;
 	job->is_ended = true;
+	job->has_failed = failed != NULL;
 	if (result) {
 		job->run.result = *result;
 		result->events = (struct events){0};

@@ -21,7 +21,7 @@ struct str;
 #define SESSION_MAGIC 0x656c6170u /* "pale" */
 
 enum {
-	SESSION_VERSION = 1,
+	SESSION_VERSION = 2,
 	SESSION_INLINE_MAX = 32 * 1024, /* of a body, in a packet */
 	SESSION_BODY_MAX = 1024 * 1024 + 64 * 1024,
 	SESSION_FDS_MAX = 5,
@@ -110,7 +110,11 @@ struct session_result {
 struct session_bytes {
 	uint64_t from, next; /* what these bytes are, of all that were printed */
 	uint64_t total, dropped;
-	uint32_t ended;
+	uint32_t ended;    /* and these are the last of them */
+	uint32_t is_over;  /* the command is; else what follows says nothing */
+	int32_t outcome;   /* enum outcome */
+	int32_t exit_code; /* below 0: none */
+	int32_t signal;    /* 0: none */
 };
 
 struct session_message {

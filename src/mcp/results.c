@@ -139,6 +139,17 @@ static void record(struct server *server, const struct call *call, json_t *answe
 	context_end(server->ring, exit, str_text(&call->worker.answer));
 }
 
+/* What the verb would have a user do is not what a client can do. */
+static int add_hint(const struct call *call, json_t *answer, struct str *out)
+{
+	json_t *error = json_object_get(answer, "error");
+
+	if (call->tool - tools != TOOL_RUN ||
+	    !str_eq(json_string_value(json_object_get(error, "code")), "usage"))
+		return 0;
+	return str_append(out, "hint: commands lists what run takes; exec runs any program\n");
+}
+
 /* Was it not run, because of the session? */
 static bool is_stale(struct server *server, struct call *call, json_t *answer)
 {
@@ -169,6 +180,8 @@ static bool finish_run(struct server *server, struct call *call)
 		r = view_run(answer, &text);
 	else if (r == 0)
 		r = str_append(&text, "pale ended before it could say how the command did\n");
+	if (r == 0)
+		r = add_hint(call, answer, &text);
 	if (r == 0 && server->session.notice)
 		r = str_appendf(&text, "note: %s\n", server->session.notice);
 	if (r == 0 && ((was_run && !is_running) || output.len > 0))

@@ -81,6 +81,15 @@ static int begin(struct server *server, struct rpc_message *message, const struc
 	return r;
 }
 
+/* From 2025-11-25 on, what is wrong with arguments is told to the model, which can mend it. */
+static int tell_model(const struct server *server, int r, struct str *result,
+		      const struct rpc_error *error)
+{
+	if (r != RPC_INVALID_PARAMS || server->version < V2025_11_25)
+		return r;
+	return result_put(server, result, error->message, NULL, true);
+}
+
 int method_tools_call(struct server *server, struct rpc_message *message, struct str *result,
 		      struct rpc_error *error)
 {
@@ -100,7 +109,8 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 	    server->session.state != SESSION_STARTING) {
 		int r = args ? args_check(tool, args, error) : 0;
 
-		return r < 0 ? r : answer_unstaged(server, tool, result);
+		return r < 0 ? tell_model(server, r, result, error)
+			     : answer_unstaged(server, tool, result);
 	}
 	if (tool - tools == TOOL_RUN && has_boundary(server))
 		return result_put(server, result,
@@ -111,5 +121,5 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 		return result_put(server, result,
 				  "other calls are at work in the sandbox: wait for them first",
 				  NULL, true);
-	return begin(server, message, tool, args, error);
+	return tell_model(server, begin(server, message, tool, args, error), result, error);
 }

@@ -42,7 +42,8 @@ static int put_error(json_t *error, struct str *out)
 
 static int put_begun(json_t *answer, struct str *out)
 {
-	return str_appendf(out, "it runs in the background, as run %s\n", text_of(answer, "run"));
+	return str_appendf(out, "it runs in the background, as run %s: output takes that id\n",
+			   text_of(answer, "run"));
 }
 
 static int put_outcome(json_t *answer, struct str *out)
@@ -133,7 +134,10 @@ int view_output(const char *output, uint64_t dropped, struct str *out)
 	if (!*output)
 		return str_append(out, "it printed nothing\n");
 	if (dropped > 0)
-		r = str_appendf(out, "the first %" PRIu64 " bytes of its output are left out\n",
+		r = str_appendf(out,
+				"the first %" PRIu64
+				" bytes of its output are left out; to see all "
+				"of it, have it written to a file, and read that\n",
 				dropped);
 	return r < 0 ? r : put_marked("output of the command", output, out);
 }
@@ -219,18 +223,39 @@ static int64_t number_of(json_t *object, const char *key)
 	return (int64_t)json_integer_value(json_object_get(object, key));
 }
 
+/* Of a large file nobody knows how many lines it has. */
+static int put_range(json_t *data, struct str *out)
+{
+	int64_t first = number_of(data, "offset"), lines = number_of(data, "lines");
+	json_t *total = json_object_get(data, "total_lines");
+	int r;
+
+	if (lines == 0)
+		return str_append(out, " is empty\n");
+	r = str_appendf(out, ": lines %" PRId64 " to %" PRId64, first, first + lines - 1);
+	if (r == 0 && json_is_integer(total))
+		r = str_appendf(out, " of %" PRId64, (int64_t)json_integer_value(total));
+	return r < 0 ? r : str_append_char(out, '\n');
+}
+
 static int put_read(json_t *data, struct str *out)
 {
 	json_t *next = json_object_get(data, "next_offset");
-	int64_t first = number_of(data, "offset"), lines = number_of(data, "lines");
+	int64_t cut = number_of(data, "cut_lines");
+	const char *text = text_of(data, "text");
 	int r = view_line("", text_of(data, "path"), out);
 
 	if (r == 0)
-		r = str_appendf(out, ": lines %" PRId64 " to %" PRId64 " of %" PRId64 "\n", first,
-				first + lines - (lines > 0), number_of(data, "total_lines"));
-
-	if (r == 0 && text_of(data, "text"))
-		r = put_marked("content of the file", text_of(data, "text"), out);
+		r = put_range(data, out);
+	if (r == 0 && text && *text)
+		r = put_marked("content of the file", text, out);
+	if (r == 0 && cut > 0)
+		r = str_appendf(out, "of %" PRId64 " long line%s only the beginning is shown\n",
+				cut, cut == 1 ? "" : "s");
+	if (r == 0 && json_is_false(json_object_get(data, "utf8")))
+		r = str_append(out,
+			       "it is no UTF-8: what is not stands here as U+FFFD, and an edit "
+			       "of that does not match\n");
 	if (r == 0 && json_is_integer(next))
 		r = str_appendf(out, "there is more: go on with offset %" PRId64 "\n",
 				(int64_t)json_integer_value(next));
@@ -304,7 +329,7 @@ int view_file(const struct tool *tool, json_t *data, struct str *out)
 		return put_changed(tool, data, out);
 	}
 	if (r == 0 && json_is_true(json_object_get(data, "more")))
-		r = str_append(out, "there is more than this\n");
+		r = str_append(out, "there is more than this: ask for less, or raise max\n");
 	return r;
 }
 
@@ -318,14 +343,26 @@ int view_patch(const char *patch, bool is_cut, struct str *out)
 				: str_append(out, "there is more: name paths, or ask for stat\n");
 }
 
+/* How it did is known before all of its output was read. */
 static int put_background(json_t *data, struct str *out)
 {
-	int r = str_appendf(out, "run %s has %s; go on with from %" PRId64 "\n",
-			    text_of(data, "run"),
-			    json_is_true(json_object_get(data, "ended")) ? "ended" : "not ended",
-			    number_of(data, "next"));
 	const char *output = text_of(data, "output");
+	int64_t from = number_of(data, "from"), next = number_of(data, "next");
+	bool all = json_is_true(json_object_get(data, "ended"));
+	int r = put_outcome(data, out);
 
+	if (r == 0 && !all)
+		r = str_appendf(out, "there %s more: go on with from %" PRId64 "\n",
+				next < number_of(data, "total") ? "is" : "may be", next);
+	if (r == 0 && number_of(data, "dropped") > 0)
+		r = str_appendf(out,
+				"%" PRId64
+				" bytes in the middle were not kept; these are from byte "
+				"%" PRId64 " on\n",
+				number_of(data, "dropped"), from);
+	if (r == 0 && output && !*output)
+		return str_append(out, from > 0 ? "it printed nothing more\n"
+						: "it printed nothing so far\n");
 	return r < 0 || !output ? r : view_output(output, 0, out);
 }
 
