@@ -42,6 +42,7 @@ void call_free(struct call *call)
 	fd_close(call->passed);
 	free(call->reply.id);
 	free(call->token);
+	free(call->path);
 	json_decref(call->args);
 	strv_release(&call->argv);
 	free(call);
@@ -68,6 +69,7 @@ int call_queue(struct server *server, struct call *call, struct rpc_error *error
 	if (bytes > LIVING_BYTES && server->calls)
 		return rpc_fail(error, RPC_BUSY, "calls of %d bytes wait already", LIVING_BYTES);
 	call->cost = server->line_len;
+	call->number = ++server->arrived;
 	link_last(server, call);
 	server->waiting++;
 	return 0;
@@ -135,10 +137,8 @@ static int begin(struct server *server, struct call *call)
 		.passed = call->passed,
 		.texts = {call->texts[0], call->texts[1]},
 	};
-	int r = tool_begin(server, call);
+	int r = argv_finish(server, call, &argv);
 
-	if (r == 0)
-		r = argv_finish(server, call, &argv);
 	if (r == 0 && !server->setup.no_workers)
 		r = worker_start(&call->worker, server->setup.program, server->setup.workspace,
 				 &work);
@@ -156,6 +156,21 @@ static bool alone_works(const struct server *server)
 	return false;
 }
 
+/* What is sent together is done in order where it is about one file: an edit is to find what
+ * the one before it left, and not to be taken for somebody else's. */
+static bool waits_for_file(const struct server *server, const struct call *call)
+{
+	bool reads = call->path && call->tool->flags & TOOL_READ_ONLY;
+
+	for (const struct call *other = server->calls; other && call->path; other = other->next)
+		if (other->path && other->number < call->number &&
+		    (other->is_working || !other->cancelled) &&
+		    !(reads && other->tool->flags & TOOL_READ_ONLY) &&
+		    str_eq(other->path, call->path))
+			return true;
+	return false;
+}
+
 static bool may_begin(const struct server *server, const struct call *call)
 {
 	enum session_state state = server->session.state;
@@ -169,7 +184,7 @@ static bool may_begin(const struct server *server, const struct call *call)
 		return false;
 	if (call_is_alone(call))
 		return state != SESSION_STARTING && !alone_works(server);
-	return !call->needs_session || !calls_has_alone(server);
+	return (!call->needs_session || !calls_has_alone(server)) && !waits_for_file(server, call);
 }
 
 /* *AT leaves the list. */
@@ -248,7 +263,9 @@ static int start(struct server *server, struct call **at)
 	if (!may_begin(server, call))
 		return 0;
 	server->waiting--;
-	r = begin(server, call);
+	r = tool_begin(server, call);
+	if (r == 0)
+		r = begin(server, call);
 	if (r < 0) {
 		unlink_call(at);
 		fail(server, call, r);

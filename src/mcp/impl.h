@@ -66,7 +66,9 @@ struct call {
 	call_finish_fn *finish;
 	struct worker worker;
 	uint64_t began_ns, progress_ns;
-	size_t cost; /* bytes of the line that asked for it */
+	size_t cost;     /* bytes of the line that asked for it */
+	uint64_t number; /* in order of arrival */
+	char *path;      /* the file that it is about, as digests call it; NULL: none, or many */
 };
 
 enum session_state { SESSION_NONE, SESSION_STARTING, SESSION_READY };
@@ -101,6 +103,7 @@ struct server {
 	struct batch *batch; /* that is being read */
 	struct call *calls;  /* oldest first */
 	size_t running, waiting;
+	uint64_t arrived; /* calls so far */
 	struct session session;
 	struct digests digests;
 	struct pale_context *ring;
@@ -148,7 +151,8 @@ void call_cancel(struct server *server, const char *id);
 
 /* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM. */
 int tool_prepare(struct server *server, struct call *call, struct rpc_error *error);
-/* It is its turn: a tool that wants no sandbox beside it ends our session first (step 0). */
+/* It is its turn: what calls before it have brought counts. A tool that wants no sandbox beside it
+ * ends our session first (step 0). */
 int tool_begin(struct server *server, struct call *call);
 /* write looks first (step 0) whether there is something that the client has not seen. */
 int tool_prepare_write(struct server *server, struct call *call);
@@ -188,6 +192,8 @@ void session_check(struct server *server);
 bool session_replace(struct server *server, struct call *call, json_t *error);
 
 /* digests.c */
+/* What a path is called there; the caller's. NULL: no memory. */
+char *digest_key(const struct server *server, const char *path);
 const char *digest_of(const struct server *server, const char *path);
 void digest_keep(struct server *server, const char *path, const char *digest);
 void digests_release(struct digests *digests);

@@ -453,6 +453,11 @@ static int end_session(const struct server *server, struct call *call)
 
 int tool_begin(struct server *server, struct call *call)
 {
+	/* What the client has seen of the file may be newer by now. */
+	if (call->tool && call->tool - tools == TOOL_WRITE)
+		return tool_prepare_write(server, call);
+	if (call->tool && call->tool - tools == TOOL_EDIT)
+		return prepare_file(server, call);
 	if (!call_is_alone(call) || call->step > 0)
 		return 0;
 	session_check(server);

@@ -58,6 +58,14 @@ static bool is_at_work(const struct server *server)
 	return false;
 }
 
+static int name_file(const struct server *server, struct call *call)
+{
+	const char *path = json_string_value(json_object_get(call->args, "path"));
+
+	call->path = path ? digest_key(server, path) : NULL;
+	return path && !call->path ? -ENOMEM : 0;
+}
+
 static int begin(struct server *server, struct rpc_message *message, const struct tool *tool,
 		 json_t *args, struct rpc_error *error)
 {
@@ -70,6 +78,8 @@ static int begin(struct server *server, struct rpc_message *message, const struc
 	call->args = args ? json_incref(args) : json_object();
 	call->finish = tool_finish;
 	r = call->args ? args_check(tool, call->args, error) : -ENOMEM;
+	if (r == 0 && tool->flags & TOOL_FILES)
+		r = name_file(server, call);
 	if (r == 0)
 		r = tool_prepare(server, call, error);
 	if (r == 0)

@@ -338,6 +338,31 @@ def case_register(p):
     c.close()
 
 
+def case_files_together(p):
+    b = Box(p)
+    p.write(b.ws / 'a', ''.join(f'line {i};\n' for i in range(12)))
+    c = b.client()
+    ids = [c.ask_call('read', path='a')]
+    ids += [c.ask_call('edit', path=('a', './a', str(b.ws / 'a'))[i % 3], old=f'line {i};', new=f'new {i};') for i in range(12)]
+    answers = [c.wait(i) for i in ids]
+    ok(not any(failed(a) for a in answers), p, 'edits of one file that are sent together', [text(a) for a in answers if failed(a)])
+    ok((b.ws / 'a').read_text() == ''.join(f'new {i};\n' for i in range(12)), p, 'are all in it')
+    ids = [c.ask_call('write', path='b', content='1'), c.ask_call('edit', path='b', old='1', new='2'), c.ask_call('read', path='b'),
+           c.ask_call('write', path='b', content='3'), c.ask_call('read', path='b')]
+    answers = [c.wait(i) for i in ids]
+    ok(structured(answers[2]).get('text') == '2' and structured(answers[4]).get('text') == '3', p, 'one after the other', answers)
+    first = c.ask_call('edit', path='a', old='new 0;', new='x')
+    second = c.ask_call('edit', path='a', old='new 1;', new='y')
+    c.notify('notifications/cancelled', requestId=first)
+    a = c.wait(second)
+    ok('y\n' in (b.ws / 'a').read_text() if not failed(a) else 'has changed' in text(a), p, 'one that is given up is no obstacle', a)
+    c.call('read', path='a')
+    p.write(b.ws / 'a', 'theirs\n')
+    ids = [c.ask_call('edit', path='a', old='theirs', new='mine') for _ in range(2)]
+    ok(all(failed(c.wait(i)) for i in ids) and (b.ws / 'a').read_text() == 'theirs\n', p, "twin: somebody else's change is")
+    c.close()
+
+
 def case_alone(p):
     b = Box(p, '[mcp]\nexpose = ["register_command", "apply", "discard", "undo"]\n')
     c = b.client('--direct')
@@ -434,6 +459,6 @@ def case_rule_without_a_command(p):
     ok(r.code == 1 and b'exists' in r.err, p, 'twin: that is', r)
 
 
-main(case_alone, case_part_applied, case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session,
+main(case_files_together, case_alone, case_part_applied, case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session,
      case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
      case_no_session, case_register, uids=(1000,))
