@@ -374,7 +374,9 @@ static bool finish_asked(struct server *server, struct call *call)
 	if (json_object_get(data, "spec")) {
 		r = view_info(data, &structured);
 		if (r == 0)
-			r = result_put(server, &result, structured.data, structured.data, false);
+			r = view_data(str_text(&structured), &text);
+		if (r == 0)
+			r = result_put(server, &result, text.data, structured.data, false);
 	} else {
 		r = data ? view_run(data, &text) : str_append(&text, "pale did not answer");
 		if (r == 0)

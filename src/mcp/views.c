@@ -111,8 +111,7 @@ int view_run(json_t *answer, struct str *out)
 	return r;
 }
 
-/* Between marks that nobody could know before. */
-static int put_marked(const char *what, const char *data, struct str *out)
+int view_marked(const char *what, const char *data, struct str *out)
 {
 	unsigned char seed[4] = {0};
 	char mark[2 * sizeof(seed) + 1];
@@ -139,7 +138,7 @@ int view_output(const char *output, uint64_t dropped, struct str *out)
 				" bytes of its output are left out; to see all "
 				"of it, have it written to a file, and read that\n",
 				dropped);
-	return r < 0 ? r : put_marked("output of the command", output, out);
+	return r < 0 ? r : view_marked("output of the command", output, out);
 }
 
 /* --- sandbox_info --- */
@@ -248,7 +247,7 @@ static int put_read(json_t *data, struct str *out)
 	if (r == 0)
 		r = put_range(data, out);
 	if (r == 0 && text && *text)
-		r = put_marked("content of the file", text, out);
+		r = view_marked("content of the file", text, out);
 	if (r == 0 && cut > 0)
 		r = str_appendf(out, "of %" PRId64 " long line%s only the beginning is shown\n",
 				cut, cut == 1 ? "" : "s");
@@ -280,7 +279,7 @@ static int put_grep(json_t *data, struct str *out)
 	}
 	if (r == 0 && lines.len == 0)
 		return str_append(out, "nothing matches\n");
-	return r < 0 ? r : put_marked("lines that match", str_text(&lines), out);
+	return r < 0 ? r : view_marked("lines that match", str_text(&lines), out);
 }
 
 static int put_glob(json_t *data, struct str *out)
@@ -294,7 +293,7 @@ static int put_glob(json_t *data, struct str *out)
 		r = str_appendf(&lines, "%s\n", json_string_value(item));
 	if (r == 0 && lines.len == 0)
 		return str_append(out, "nothing matches\n");
-	return r < 0 ? r : put_marked("names of files", str_text(&lines), out);
+	return r < 0 ? r : view_marked("names of files", str_text(&lines), out);
 }
 
 static int put_changed(const struct tool *tool, json_t *data, struct str *out)
@@ -309,7 +308,7 @@ static int put_changed(const struct tool *tool, json_t *data, struct str *out)
 	if (r == 0)
 		r = str_appendf(out, ": replaced in %" PRId64 " place%s\n",
 				number_of(data, "count"), number_of(data, "count") == 1 ? "" : "s");
-	return r < 0 || !diff ? r : put_marked("what changed", diff, out);
+	return r < 0 || !diff ? r : view_marked("what changed", diff, out);
 }
 
 int view_file(const struct tool *tool, json_t *data, struct str *out)
@@ -337,7 +336,7 @@ int view_file(const struct tool *tool, json_t *data, struct str *out)
 
 int view_patch(const char *patch, bool is_cut, struct str *out)
 {
-	int r = put_marked("staged changes", patch, out);
+	int r = view_marked("staged changes", patch, out);
 
 	return r < 0 || !is_cut ? r
 				: str_append(out, "there is more: name paths, or ask for stat\n");
@@ -366,11 +365,17 @@ static int put_background(json_t *data, struct str *out)
 	return r < 0 || !output ? r : view_output(output, 0, out);
 }
 
+/* Names, descriptions and paths in it are the project's. */
+int view_data(const char *structured, struct str *out)
+{
+	return view_marked("data, with texts of the project", structured, out);
+}
+
 int view_text(const struct tool *tool, json_t *data, const char *structured, struct str *out)
 {
 	if (tool - tools == TOOL_OUTPUT)
 		return put_background(data, out);
 	if (tool - tools == TOOL_WAIT)
 		return view_run(data, out);
-	return str_append(out, structured);
+	return view_data(structured, out);
 }

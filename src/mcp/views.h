@@ -11,6 +11,10 @@ struct tool;
 /* All append, and return 0 or -ENOMEM. */
 /* HEAD as it is, TEXT so that it stays in its line. */
 int view_line(const char *head, const char *text, struct str *out);
+/* DATA between two lines with a mark that nobody could know before: it is not the one who speaks. */
+int view_marked(const char *what, const char *data, struct str *out);
+/* JSON that holds texts of the project. */
+int view_data(const char *structured, struct str *out);
 /* What a command printed, without DROPPED bytes of its beginning. */
 int view_output(const char *output, uint64_t dropped, struct str *out);
 /* IS_CUT: there is more of it. */
