@@ -67,9 +67,26 @@ static int put_outcome(json_t *answer, struct str *out)
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
-/* What programs try as a matter of course is no news. */
+int view_marked(const char *what, const char *data, struct str *out)
+{
+	unsigned char seed[4] = {0};
+	char mark[2 * sizeof(seed) + 1];
+	size_t len = strlen(data);
+	int r;
+
+	(void)!getrandom(seed, sizeof(seed), 0);
+	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
+	r = str_appendf(out, "--- %s, untrusted data [%s] ---\n%s", what, mark, data);
+	if (r == 0 && len > 0 && data[len - 1] != '\n')
+		r = str_append_char(out, '\n');
+	return r < 0 ? r : str_appendf(out, "--- end of %s [%s] ---\n", what, mark);
+}
+
+/* What programs try as a matter of course is no news. The rest is the kernel's word, but for its
+ * names: a command says what it likes by attempting to open it. */
 static int put_violations(json_t *list, struct str *out)
 {
+	_cleanup_(str_release) struct str lines = {0};
 	size_t i, shown = 0;
 	json_t *item;
 	int r = 0;
@@ -81,15 +98,17 @@ static int put_violations(json_t *list, struct str *out)
 		if (json_is_true(json_object_get(item, "probe")) || r < 0 || shown++ >= 8)
 			continue;
 		path = path ? path : text_of(item, "target");
-		r = str_appendf(out, "refused by the sandbox: %s", text_of(item, "op"));
+		r = str_append(&lines, text_of(item, "op"));
 		if (r == 0)
-			r = view_line(" ", path, out);
+			r = view_line(" ", path, &lines);
 		if (r == 0 && fix)
-			r = view_line("; what would allow it: ", fix, out);
+			r = view_line("; what would allow it: ", fix, &lines);
 		if (r == 0)
-			r = str_append_char(out, '\n');
+			r = str_append_char(&lines, '\n');
 	}
-	return r;
+	return r < 0 || lines.len == 0
+		       ? r
+		       : view_marked("attempts that the sandbox refused", str_text(&lines), out);
 }
 
 int view_run(json_t *answer, struct str *out)
@@ -109,21 +128,6 @@ int view_run(json_t *answer, struct str *out)
 		r = str_appendf(out, "%" PRId64 " changed files wait for the user's review\n",
 				(int64_t)json_integer_value(changes));
 	return r;
-}
-
-int view_marked(const char *what, const char *data, struct str *out)
-{
-	unsigned char seed[4] = {0};
-	char mark[2 * sizeof(seed) + 1];
-	size_t len = strlen(data);
-	int r;
-
-	(void)!getrandom(seed, sizeof(seed), 0);
-	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
-	r = str_appendf(out, "--- %s, untrusted data [%s] ---\n%s", what, mark, data);
-	if (r == 0 && len > 0 && data[len - 1] != '\n')
-		r = str_append_char(out, '\n');
-	return r < 0 ? r : str_appendf(out, "--- end of %s [%s] ---\n", what, mark);
 }
 
 int view_output(const char *output, uint64_t dropped, struct str *out)
