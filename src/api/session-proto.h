@@ -21,7 +21,7 @@ struct str;
 #define SESSION_MAGIC 0x656c6170u /* "pale" */
 
 enum {
-	SESSION_VERSION = 2,
+	SESSION_VERSION = 1,
 	SESSION_INLINE_MAX = 32 * 1024, /* of a body, in a packet */
 	SESSION_BODY_MAX = 1024 * 1024 + 64 * 1024,
 	SESSION_FDS_MAX = 5,
@@ -70,6 +70,7 @@ enum {
 	SESSION_QUIET = 1 << 10,    /* EXEC: no notes */
 	SESSION_ASKS = 1 << 12,     /* EXEC: who sends it can be asked, and wants to */
 	SESSION_MAY_ASK = 1 << 13,  /* EXEC: … and need not */
+	SESSION_STATE = 1 << 14,    /* OUTPUT: how the command did, as well */
 };
 
 struct session_head {
@@ -110,8 +111,11 @@ struct session_result {
 struct session_bytes {
 	uint64_t from, next; /* what these bytes are, of all that were printed */
 	uint64_t total, dropped;
-	uint32_t ended;    /* and these are the last of them */
-	uint32_t is_over;  /* the command is; else what follows says nothing */
+	uint32_t ended; /* and these are the last of them */
+};
+/* How it did, between that and the bytes: where SESSION_STATE was asked for, and is in the answer. */
+struct session_state {
+	uint32_t is_over;  /* else what follows says nothing */
 	int32_t outcome;   /* enum outcome */
 	int32_t exit_code; /* below 0: none */
 	int32_t signal;    /* 0: none */

@@ -91,18 +91,32 @@ static int parse_from(const char *text, uint64_t *ret, struct err *err)
 }
 
 /* How the command did, whether or not all that it printed was read. */
-static void put_state(const struct session_bytes *head, struct json *json)
+static void put_state(const struct session_state *state, struct json *json)
 {
 	json_add_string(json, "outcome",
-			head->is_over ? outcome_name((enum outcome)head->outcome) : "running");
-	if (head->is_over && head->exit_code >= 0)
-		json_add_int(json, "exit_code", head->exit_code);
+			state->is_over ? outcome_name((enum outcome)state->outcome) : "running");
+	if (state->is_over && state->exit_code >= 0)
+		json_add_int(json, "exit_code", state->exit_code);
 	else
 		json_add_null(json, "exit_code");
-	if (head->is_over && head->signal > 0)
-		json_add_int(json, "signal", head->signal);
+	if (state->is_over && state->signal > 0)
+		json_add_int(json, "signal", state->signal);
 	else
 		json_add_null(json, "signal");
+}
+
+/* A session of an earlier version does not tell. */
+static bool take_state(const struct session_message *m, struct session_cursor *c,
+		       const struct session_state **ret)
+{
+	static struct session_state state;
+
+	*ret = NULL;
+	if (!(m->head.flags & SESSION_STATE))
+		return true;
+	*ret = &state;
+	return session_take(c, &state, sizeof(state)) && state.outcome >= 0 &&
+	       state.outcome <= OUTCOME_ERROR;
 }
 
 /* How much of DATA there is without a character at its end whose rest is still to come. */
@@ -119,7 +133,7 @@ static size_t without_half(const char *data, size_t len)
 }
 
 static int print_chunk_json(const struct job_args *args, const struct session_bytes *head,
-			    const char *data, size_t len)
+			    const struct session_state *state, const char *data, size_t len)
 {
 	_cleanup_(str_release) struct str out = {0}, text = {0};
 	struct json json = {.out = &out};
@@ -133,7 +147,8 @@ static int print_chunk_json(const struct job_args *args, const struct session_by
 	json_add_uint(&json, "total", head->total);
 	json_add_uint(&json, "dropped", head->dropped);
 	json_add_bool(&json, "ended", head->ended);
-	put_state(head, &json);
+	if (state)
+		put_state(state, &json);
 	json_add_bytes(&json, "output", str_text(&text), text.len);
 	json_end_object(&json);
 	return emit_json(&json);
@@ -144,6 +159,7 @@ static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 {
 	_cleanup_(str_release) struct str body = {0};
 	struct session_message m;
+	const struct session_state *state;
 	struct session_bytes head;
 	struct session_cursor c;
 	size_t len;
@@ -152,13 +168,14 @@ static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 
 	if (put_number_and_id(&body, *from, args->id) < 0)
 		return err_oom(err);
-	r = session_ask(args->sock, SESSION_OUTPUT, args->follow ? SESSION_FOLLOW : 0, &body,
-			&buffer, &m, -1, err);
+	r = session_ask(args->sock, SESSION_OUTPUT,
+			SESSION_STATE | (args->follow ? SESSION_FOLLOW : 0), &body, &buffer, &m, -1,
+			err);
 	if (r < 0)
 		return r;
 	c = session_cursor(&m);
 	if (m.head.kind != SESSION_BYTES || !session_take(&c, &head, sizeof(head)) ||
-	    head.outcome < 0 || head.outcome > OUTCOME_ERROR) {
+	    !take_state(&m, &c, &state)) {
 		session_message_release(&m, &buffer);
 		return err_set(err, ERR_SYSTEM, -EBADMSG, "the session's answer is none");
 	}
@@ -170,7 +187,7 @@ static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 		len = whole;
 	}
 	if (args->json)
-		r = print_chunk_json(args, &head, c.at, len);
+		r = print_chunk_json(args, &head, state, c.at, len);
 	else
 		r = fd_write_all(STDOUT_FILENO, c.at, len);
 	all = head.next >= head.total && (head.ended || !args->follow);
