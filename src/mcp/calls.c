@@ -118,7 +118,12 @@ static void fail(struct server *server, struct call *call, int r)
 
 	if (!call->reply.id)
 		return;
-	if (r == -ENODATA && result_put(server, &result, "nothing is staged", NULL, true) == 0) {
+	if (r == -ENODATA &&
+	    result_put(server, &result,
+		       call->tool && call->tool - tools == TOOL_UNDO
+			       ? "this connection has applied nothing that could be taken back"
+			       : "nothing is staged",
+		       NULL, true) == 0) {
 		server_answer(server, &call->reply, &result);
 		return;
 	}

@@ -106,6 +106,8 @@ struct server {
 	uint64_t arrived; /* calls so far */
 	struct session session;
 	struct digests digests;
+	struct strv
+		done; /* ids of what this connection has applied and discarded, the newest last */
 	struct pale_context *ring;
 	uint64_t workspace_hash;
 	bool subscribed[RESOURCE_COUNT];

@@ -257,13 +257,28 @@ static int put_done(const struct server *server, const struct call *call, struct
 	return r < 0 ? r : result_put(server, result, str_text(&text), "{\"done\":true}", false);
 }
 
-static int put_answer(const struct server *server, const struct call *call, json_t *data,
+/* What can be taken back. */
+static int keep_id(struct server *server, const struct call *call, json_t *data)
+{
+	const char *id = json_string_value(json_object_get(data, "id"));
+	enum tool_id tool = (enum tool_id)(call->tool - tools);
+
+	if (id && (tool == TOOL_APPLY || tool == TOOL_DISCARD))
+		return strv_add(&server->done, id);
+	if (tool == TOOL_UNDO && server->done.len > 0) {
+		free(server->done.items[--server->done.len]);
+		server->done.items[server->done.len] = NULL;
+	}
+	return 0;
+}
+
+static int put_answer(struct server *server, const struct call *call, json_t *data,
 		      struct str *result)
 {
 	_cleanup_(str_release) struct str text = {0}, structured = {0};
-	int r = 0;
+	int r = keep_id(server, call, data);
 
-	if (call->tool - tools == TOOL_SANDBOX_STATUS)
+	if (r == 0 && call->tool - tools == TOOL_SANDBOX_STATUS)
 		r = add_connection(server, data);
 	if (r == 0)
 		r = call->tool - tools == TOOL_SANDBOX_INFO ? view_info(data, &structured)

@@ -400,6 +400,16 @@ static int prepare_register(struct server *server, struct call *call, struct rpc
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
 
+/* Of others the user decides. */
+static int prepare_undo(struct server *server, struct call *call)
+{
+	int r = plain(server, call);
+
+	return r < 0 || server->done.len == 0
+		       ? r
+		       : strv_add(&call->argv, server->done.items[server->done.len - 1]);
+}
+
 static int prepare_allow(struct server *server, struct call *call)
 {
 	int r = begin(server, call, call->tool->verb);
@@ -434,6 +444,8 @@ int tool_prepare(struct server *server, struct call *call, struct rpc_error *err
 		return prepare_info(server, call, error);
 	if (id == TOOL_REGISTER_COMMAND)
 		return prepare_register(server, call, error);
+	if (id == TOOL_UNDO)
+		return prepare_undo(server, call);
 	if (id == TOOL_ALLOW)
 		return prepare_allow(server, call);
 	return plain(server, call);
@@ -460,9 +472,11 @@ int tool_begin(struct server *server, struct call *call)
 		return prepare_file(server, call);
 	if (!call_is_alone(call) || call->step > 0)
 		return 0;
+	if (call->tool - tools == TOOL_UNDO && server->done.len == 0)
+		return -ENODATA;
 	session_check(server);
 	if (server->session.state == SESSION_READY)
 		return end_session(server, call);
 	call->step = 1;
-	return 0;
+	return call->tool - tools == TOOL_UNDO ? prepare_undo(server, call) : 0;
 }

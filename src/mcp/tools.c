@@ -214,7 +214,7 @@ const struct tool tools[TOOL_COUNT_] = {
 		"Write what this session has staged into the workspace.",
 		TOOL_STAGE | TOOL_ALONE | TOOL_STATUS | TOOL_DESTRUCTIVE, NULL, PARAMS(apply_params)},
 	[TOOL_UNDO] = {"undo", "Undo the last apply", "undo",
-		"Take back the last apply.",
+		"Take back the last apply or discard of this connection.",
 		TOOL_ALONE | TOOL_STATUS | TOOL_DESTRUCTIVE, NULL, NULL, 0},
 	[TOOL_ALLOW] = {"allow", "Allow what was refused", "allow",
 		"Write the smallest rule that a refused attempt needed into the workspace's pale.toml.",

@@ -33,7 +33,10 @@ int view_line(const char *head, const char *text, struct str *out)
 static int put_error(json_t *error, struct str *out)
 {
 	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
-	int r = view_line("not run: ", message ? message : "no reason is known", out);
+	/* Who is told that it did not run will do it again. */
+	bool lost = message && strstr(message, "before its result was known");
+	int r = view_line(lost ? "it may have run: " : "not run: ",
+			  message ? message : "no reason is known", out);
 
 	if (r == 0 && hint)
 		r = view_line("\nhint: ", hint, out);

@@ -293,6 +293,11 @@ def case_lost_session(p):
     b.pale('session', 'stop', name)
     a = c.call('read', path='pale.toml')
     ok('commands.ok' in text(a), p, 'file tools too', a)
+    i = c.ask_call('exec', command='echo x >begun; sleep 30')
+    ok(wait_for(lambda: (b.ws / 'begun').exists()), p, 'a command runs')
+    os.kill(b.sessions()[0]['pid'], signal.SIGKILL)
+    a = c.wait(i)
+    ok(failed(a) and 'may have run' in text(a) and 'not run' not in text(a), p, 'it is not said that one which was lost did not run', a)
     c.close()
 
 
@@ -416,7 +421,12 @@ def case_part_applied(p):
     c.call('exec', command='true')
     a = c.call('undo')
     ok(not failed(a) and not (b.ws / 'fine').exists(), p, 'undo, while a sandbox stands on the stage', a)
+    b.pale('run', '--staged', '--', 'sh', '-c', 'echo theirs >users')
+    ok(b.pale('apply').code == 0 and (b.ws / 'users').exists(), p, 'the user applies something')
+    a = c.call('undo')
+    ok(failed(a) and (b.ws / 'users').exists(), p, 'which is not for the client to take back', a)
     c.close()
+    ok(b.pale('undo').code == 0 and not (b.ws / 'users').exists(), p, 'twin: the user does')
 
 
 def case_refused_boundary(p):
