@@ -90,8 +90,50 @@ static int parse_from(const char *text, uint64_t *ret, struct err *err)
 	return 0;
 }
 
+/* How the command did, whether or not all that it printed was read. */
+static void put_state(const struct session_state *state, struct json *json)
+{
+	json_add_string(json, "outcome",
+			state->is_over ? outcome_name((enum outcome)state->outcome) : "running");
+	if (state->is_over && state->exit_code >= 0)
+		json_add_int(json, "exit_code", state->exit_code);
+	else
+		json_add_null(json, "exit_code");
+	if (state->is_over && state->signal > 0)
+		json_add_int(json, "signal", state->signal);
+	else
+		json_add_null(json, "signal");
+}
+
+/* A session of an earlier version does not tell. */
+static bool take_state(const struct session_message *m, struct session_cursor *c,
+		       const struct session_state **ret)
+{
+	static struct session_state state;
+
+	*ret = NULL;
+	if (!(m->head.flags & SESSION_STATE))
+		return true;
+	*ret = &state;
+	return session_take(c, &state, sizeof(state)) && state.outcome >= 0 &&
+	       state.outcome <= OUTCOME_ERROR;
+}
+
+/* How much of DATA there is without a character at its end whose rest is still to come. */
+static size_t without_half(const char *data, size_t len)
+{
+	for (size_t back = 1; back <= 3 && back <= len; back++) {
+		unsigned char c = (unsigned char)data[len - back];
+		size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+		if ((c & 0xc0) != 0x80)
+			return need > back ? len - back : len;
+	}
+	return len;
+}
+
 static int print_chunk_json(const struct job_args *args, const struct session_bytes *head,
-			    const char *data, size_t len)
+			    const struct session_state *state, const char *data, size_t len)
 {
 	_cleanup_(str_release) struct str out = {0}, text = {0};
 	struct json json = {.out = &out};
@@ -105,6 +147,8 @@ static int print_chunk_json(const struct job_args *args, const struct session_by
 	json_add_uint(&json, "total", head->total);
 	json_add_uint(&json, "dropped", head->dropped);
 	json_add_bool(&json, "ended", head->ended);
+	if (state)
+		put_state(state, &json);
 	json_add_bytes(&json, "output", str_text(&text), text.len);
 	json_end_object(&json);
 	return emit_json(&json);
@@ -115,26 +159,37 @@ static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 {
 	_cleanup_(str_release) struct str body = {0};
 	struct session_message m;
+	const struct session_state *state;
 	struct session_bytes head;
 	struct session_cursor c;
+	size_t len;
 	bool all;
 	int r;
 
 	if (put_number_and_id(&body, *from, args->id) < 0)
 		return err_oom(err);
-	r = session_ask(args->sock, SESSION_OUTPUT, args->follow ? SESSION_FOLLOW : 0, &body,
-			&buffer, &m, -1, err);
+	r = session_ask(args->sock, SESSION_OUTPUT,
+			SESSION_STATE | (args->follow ? SESSION_FOLLOW : 0), &body, &buffer, &m, -1,
+			err);
 	if (r < 0)
 		return r;
 	c = session_cursor(&m);
-	if (m.head.kind != SESSION_BYTES || !session_take(&c, &head, sizeof(head))) {
+	if (m.head.kind != SESSION_BYTES || !session_take(&c, &head, sizeof(head)) ||
+	    !take_state(&m, &c, &state)) {
 		session_message_release(&m, &buffer);
 		return err_set(err, ERR_SYSTEM, -EBADMSG, "the session's answer is none");
 	}
+	len = (size_t)(c.end - c.at);
+	if (args->json && !head.ended) {
+		size_t whole = without_half(c.at, len);
+
+		head.next -= len - whole;
+		len = whole;
+	}
 	if (args->json)
-		r = print_chunk_json(args, &head, c.at, (size_t)(c.end - c.at));
+		r = print_chunk_json(args, &head, state, c.at, len);
 	else
-		r = fd_write_all(STDOUT_FILENO, c.at, (size_t)(c.end - c.at));
+		r = fd_write_all(STDOUT_FILENO, c.at, len);
 	all = head.next >= head.total && (head.ended || !args->follow);
 	*from = head.next;
 	session_message_release(&m, &buffer);

@@ -42,6 +42,7 @@ void call_free(struct call *call)
 	fd_close(call->passed);
 	free(call->reply.id);
 	free(call->token);
+	free(call->path);
 	json_decref(call->args);
 	strv_release(&call->argv);
 	free(call);
@@ -68,6 +69,7 @@ int call_queue(struct server *server, struct call *call, struct rpc_error *error
 	if (bytes > LIVING_BYTES && server->calls)
 		return rpc_fail(error, RPC_BUSY, "calls of %d bytes wait already", LIVING_BYTES);
 	call->cost = server->line_len;
+	call->number = ++server->arrived;
 	link_last(server, call);
 	server->waiting++;
 	return 0;
@@ -77,6 +79,19 @@ bool call_is_living(const struct server *server, const char *id)
 {
 	for (const struct call *call = server->calls; call; call = call->next)
 		if (call->reply.id && str_eq(call->reply.id, id))
+			return true;
+	return false;
+}
+
+bool call_is_alone(const struct call *call)
+{
+	return call->tool && call->tool->flags & TOOL_ALONE;
+}
+
+bool calls_has_alone(const struct server *server)
+{
+	for (const struct call *call = server->calls; call; call = call->next)
+		if (call_is_alone(call) && (call->is_working || !call->cancelled))
 			return true;
 	return false;
 }
@@ -103,7 +118,12 @@ static void fail(struct server *server, struct call *call, int r)
 
 	if (!call->reply.id)
 		return;
-	if (r == -ENODATA && result_put(server, &result, "nothing is staged", NULL, true) == 0) {
+	if (r == -ENODATA &&
+	    result_put(server, &result,
+		       call->tool && call->tool - tools == TOOL_UNDO
+			       ? "this connection has applied nothing that could be taken back"
+			       : "nothing is staged",
+		       NULL, true) == 0) {
 		server_answer(server, &call->reply, &result);
 		return;
 	}
@@ -133,14 +153,43 @@ static int begin(struct server *server, struct call *call)
 	return r;
 }
 
+static bool alone_works(const struct server *server)
+{
+	for (const struct call *call = server->calls; call; call = call->next)
+		if (call_is_alone(call) && call->is_working)
+			return true;
+	return false;
+}
+
+/* What is sent together is done in order where it is about one file: an edit is to find what
+ * the one before it left, and not to be taken for somebody else's. */
+static bool waits_for_file(const struct server *server, const struct call *call)
+{
+	bool reads = call->path && call->tool->flags & TOOL_READ_ONLY;
+
+	for (const struct call *other = server->calls; other && call->path; other = other->next)
+		if (other->path && other->number < call->number &&
+		    (other->is_working || !other->cancelled) &&
+		    !(reads && other->tool->flags & TOOL_READ_ONLY) &&
+		    str_eq(other->path, call->path))
+			return true;
+	return false;
+}
+
 static bool may_begin(const struct server *server, const struct call *call)
 {
-	if (call->cancelled)
-		return false;
-	if (call->needs_session && server->session.state != SESSION_READY)
+	enum session_state state = server->session.state;
+
+	if (call->cancelled || (call->needs_session && state != SESSION_READY))
 		return false;
 	/* Our own are not held up by what they are to make possible. */
-	return !call->reply.id || (server->running < RUNNING_MAX && server_wants_input(server));
+	if (!call->reply.id)
+		return true;
+	if (server->running >= RUNNING_MAX || !server_wants_input(server))
+		return false;
+	if (call_is_alone(call))
+		return state != SESSION_STARTING && !alone_works(server);
+	return (!call->needs_session || !calls_has_alone(server)) && !waits_for_file(server, call);
 }
 
 /* *AT leaves the list. */
@@ -187,6 +236,9 @@ static int step(struct server *server, struct call **at)
 		unlink_call(at);
 		server->running--;
 		call->is_working = false;
+		/* Whether it is over or not: nobody is to find half of it. */
+		if (call->cancelled && call_is_alone(call) && call->step == 0)
+			session_was_ended(server);
 		if (!call->cancelled && call->finish(server, call)) {
 			worker_release(&call->worker);
 			link_last(server, call);
@@ -216,7 +268,9 @@ static int start(struct server *server, struct call **at)
 	if (!may_begin(server, call))
 		return 0;
 	server->waiting--;
-	r = begin(server, call);
+	r = tool_begin(server, call);
+	if (r == 0)
+		r = begin(server, call);
 	if (r < 0) {
 		unlink_call(at);
 		fail(server, call, r);

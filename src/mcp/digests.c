@@ -14,7 +14,7 @@
 
 enum { DIGESTS_MAX = 4096 };
 
-static char *normal(const struct server *server, const char *path)
+char *digest_key(const struct server *server, const char *path)
 {
 	_cleanup_(str_release) struct str out = {0};
 	size_t root = strlen(server->setup.workspace);
@@ -47,7 +47,7 @@ static struct digest_entry *find(const struct digests *digests, const char *path
 
 const char *digest_of(const struct server *server, const char *path)
 {
-	_cleanup_(freep) char *key = normal(server, path);
+	_cleanup_(freep) char *key = digest_key(server, path);
 	const struct digest_entry *entry = key ? find(&server->digests, key) : NULL;
 
 	return entry ? entry->digest : NULL;
@@ -72,7 +72,7 @@ static struct digest_entry *entry_new(struct digests *digests)
 
 void digest_keep(struct server *server, const char *path, const char *digest)
 {
-	_cleanup_(freep) char *key = normal(server, path);
+	_cleanup_(freep) char *key = digest_key(server, path);
 	char *copy = strdup(digest);
 	struct digest_entry *entry = key ? find(&server->digests, key) : NULL;
 

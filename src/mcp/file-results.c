@@ -17,13 +17,18 @@ static const char *text_of(json_t *object, const char *key)
 }
 
 /* Why it was not done. */
-static int put_refusal(const struct server *server, json_t *answer, struct str *result)
+static int put_refusal(const struct server *server, const struct call *call, json_t *answer,
+		       struct str *result)
 {
 	_cleanup_(str_release) struct str text = {0};
 	json_t *error = json_object_get(answer, "error");
 	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
 	int r = view_line("", message ? message : "pale ended before it could answer", &text);
 
+	/* The verb knows of digests, which are ours. */
+	if (str_eq(text_of(error, "code"), "changed"))
+		hint = call->tool - tools == TOOL_WRITE ? "read it again, or set overwrite"
+							: "read it again";
 	if (r == 0 && hint)
 		r = view_line("\nhint: ", hint, &text);
 	return r < 0 ? r : result_put(server, result, text.data, NULL, true);
@@ -60,7 +65,8 @@ static int put_done(const struct server *server, const struct call *call, json_t
 }
 
 /* write, step 0: it has looked. True: it may write now. */
-static int look(const struct server *server, json_t *answer, struct str *result)
+static int look(const struct server *server, const struct call *call, json_t *answer,
+		struct str *result)
 {
 	const char *code = text_of(json_object_get(answer, "error"), "code");
 
@@ -73,7 +79,7 @@ static int look(const struct server *server, json_t *answer, struct str *result)
 				  "the file exists, and you have not read it: read it first, use "
 				  "edit, or set overwrite",
 				  NULL, true);
-	return put_refusal(server, answer, result);
+	return put_refusal(server, call, answer, result);
 }
 
 static int put_answer(struct server *server, struct call *call, json_t *answer, struct str *result)
@@ -82,7 +88,7 @@ static int put_answer(struct server *server, struct call *call, json_t *answer, 
 	bool done = is_done(call, answer);
 
 	if (call->tool - tools == TOOL_WRITE && call->step == 0) {
-		int r = look(server, answer, result);
+		int r = look(server, call, answer, result);
 
 		if (r <= 0)
 			return r;
@@ -92,7 +98,8 @@ static int put_answer(struct server *server, struct call *call, json_t *answer, 
 	}
 	if (done && digest && text_of(answer, "path"))
 		digest_keep(server, text_of(call->args, "path"), digest);
-	return done ? put_done(server, call, answer, result) : put_refusal(server, answer, result);
+	return done ? put_done(server, call, answer, result)
+		    : put_refusal(server, call, answer, result);
 }
 
 bool file_finish(struct server *server, struct call *call)

@@ -66,7 +66,9 @@ struct call {
 	call_finish_fn *finish;
 	struct worker worker;
 	uint64_t began_ns, progress_ns;
-	size_t cost; /* bytes of the line that asked for it */
+	size_t cost;     /* bytes of the line that asked for it */
+	uint64_t number; /* in order of arrival */
+	char *path;      /* the file that it is about, as digests call it; NULL: none, or many */
 };
 
 enum session_state { SESSION_NONE, SESSION_STARTING, SESSION_READY };
@@ -101,8 +103,11 @@ struct server {
 	struct batch *batch; /* that is being read */
 	struct call *calls;  /* oldest first */
 	size_t running, waiting;
+	uint64_t arrived; /* calls so far */
 	struct session session;
 	struct digests digests;
+	struct strv
+		done; /* ids of what this connection has applied and discarded, the newest last */
 	struct pale_context *ring;
 	uint64_t workspace_hash;
 	bool subscribed[RESOURCE_COUNT];
@@ -141,11 +146,16 @@ void call_free(struct call *call);
 /* Into the queue. RPC_BUSY: it is full; the call is the caller's still. */
 int call_queue(struct server *server, struct call *call, struct rpc_error *error);
 bool call_is_living(const struct server *server, const char *id);
+/* It wants no sandbox beside it: nothing that needs one begins before it has ended. */
+bool call_is_alone(const struct call *call);
+bool calls_has_alone(const struct server *server);
 void call_cancel(struct server *server, const char *id);
 
-/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM.
- * A tool that wants no sandbox beside it ends our session first (step 0). */
+/* tool-args.c: the command line of a call, from its arguments. Below 0: ERROR, or -ENOMEM. */
 int tool_prepare(struct server *server, struct call *call, struct rpc_error *error);
+/* It is its turn: what calls before it have brought counts. A tool that wants no sandbox beside it
+ * ends our session first (step 0). */
+int tool_begin(struct server *server, struct call *call);
 /* write looks first (step 0) whether there is something that the client has not seen. */
 int tool_prepare_write(struct server *server, struct call *call);
 int tool_prepare_run_now(struct server *server, struct call *call);
@@ -177,11 +187,15 @@ void session_end(struct server *server);
 /* On purpose; its stage stays. */
 void session_was_ended(struct server *server);
 bool session_is_gone(const struct session *session);
+/* Forget one that has ended by itself. */
+void session_check(struct server *server);
 /* The call was not done; ERROR says why, if anything does. True: that was the session,
  * another one will be started, and the call is to be done once more. */
 bool session_replace(struct server *server, struct call *call, json_t *error);
 
 /* digests.c */
+/* What a path is called there; the caller's. NULL: no memory. */
+char *digest_key(const struct server *server, const char *path);
 const char *digest_of(const struct server *server, const char *path);
 void digest_keep(struct server *server, const char *path, const char *digest);
 void digests_release(struct digests *digests);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "config/value.h"
 #include "mcp/impl.h"
+#include "mcp/views.h"
 
 int method_prompts_list(struct server *server, struct rpc_message *message, struct str *result,
 			struct rpc_error *error)
@@ -39,11 +40,12 @@ static int put_prompt(const char *posture, struct str *out)
 	_cleanup_(str_release) struct str text = {0};
 	struct json json = {.out = out};
 
-	if (str_appendf(&text,
-			"This is how commands are confined here, as `pale` says. Explain it to me "
-			"in a few words: what they may read, write and reach, and what is not "
-			"enforced.\n\n%s",
-			posture) < 0)
+	/* This is the user's voice, and names in the posture are the project's. */
+	if (str_append(&text,
+		       "This is how commands are confined here, as `pale` says. Explain it to me "
+		       "in a few words: what they may read, write and reach, and what is not "
+		       "enforced.\n\n") < 0 ||
+	    view_marked("posture, with names of the project", posture, &text) < 0)
 		return -ENOMEM;
 	json_begin_object(&json, NULL);
 	json_add_string(&json, "description", "the posture of the sandbox");

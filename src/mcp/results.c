@@ -139,6 +139,17 @@ static void record(struct server *server, const struct call *call, json_t *answe
 	context_end(server->ring, exit, str_text(&call->worker.answer));
 }
 
+/* What the verb would have a user do is not what a client can do. */
+static int add_hint(const struct call *call, json_t *answer, struct str *out)
+{
+	json_t *error = json_object_get(answer, "error");
+
+	if (call->tool - tools != TOOL_RUN ||
+	    !str_eq(json_string_value(json_object_get(error, "code")), "usage"))
+		return 0;
+	return str_append(out, "hint: commands lists what run takes; exec runs any program\n");
+}
+
 /* Was it not run, because of the session? */
 static bool is_stale(struct server *server, struct call *call, json_t *answer)
 {
@@ -169,6 +180,8 @@ static bool finish_run(struct server *server, struct call *call)
 		r = view_run(answer, &text);
 	else if (r == 0)
 		r = str_append(&text, "pale ended before it could say how the command did\n");
+	if (r == 0)
+		r = add_hint(call, answer, &text);
 	if (r == 0 && server->session.notice)
 		r = str_appendf(&text, "note: %s\n", server->session.notice);
 	if (r == 0 && ((was_run && !is_running) || output.len > 0))
@@ -244,13 +257,28 @@ static int put_done(const struct server *server, const struct call *call, struct
 	return r < 0 ? r : result_put(server, result, str_text(&text), "{\"done\":true}", false);
 }
 
-static int put_answer(const struct server *server, const struct call *call, json_t *data,
+/* What can be taken back. */
+static int keep_id(struct server *server, const struct call *call, json_t *data)
+{
+	const char *id = json_string_value(json_object_get(data, "id"));
+	enum tool_id tool = (enum tool_id)(call->tool - tools);
+
+	if (id && (tool == TOOL_APPLY || tool == TOOL_DISCARD))
+		return strv_add(&server->done, id);
+	if (tool == TOOL_UNDO && server->done.len > 0) {
+		free(server->done.items[--server->done.len]);
+		server->done.items[server->done.len] = NULL;
+	}
+	return 0;
+}
+
+static int put_answer(struct server *server, const struct call *call, json_t *data,
 		      struct str *result)
 {
 	_cleanup_(str_release) struct str text = {0}, structured = {0};
-	int r = 0;
+	int r = keep_id(server, call, data);
 
-	if (call->tool - tools == TOOL_SANDBOX_STATUS)
+	if (r == 0 && call->tool - tools == TOOL_SANDBOX_STATUS)
 		r = add_connection(server, data);
 	if (r == 0)
 		r = call->tool - tools == TOOL_SANDBOX_INFO ? view_info(data, &structured)
@@ -316,7 +344,9 @@ static bool finish_data(struct server *server, struct call *call)
 
 	if (failed && session_replace(server, call, NULL))
 		return true;
-	if (!failed && call->tool->flags & TOOL_ALONE && call->step == 0) {
+	/* Ended is ended, whoever did it. */
+	if (call_is_alone(call) && call->step == 0 &&
+	    (!failed || session_is_gone(&server->session))) {
 		session_was_ended(server);
 		call->step = 1;
 		if (tool_prepare(server, call, &error) < 0)
@@ -359,7 +389,9 @@ static bool finish_asked(struct server *server, struct call *call)
 	if (json_object_get(data, "spec")) {
 		r = view_info(data, &structured);
 		if (r == 0)
-			r = result_put(server, &result, structured.data, structured.data, false);
+			r = view_data(str_text(&structured), &text);
+		if (r == 0)
+			r = result_put(server, &result, text.data, structured.data, false);
 	} else {
 		r = data ? view_run(data, &text) : str_append(&text, "pale did not answer");
 		if (r == 0)

@@ -54,6 +54,7 @@ struct server *server_free(struct server *server)
 	}
 	session_end(server);
 	digests_release(&server->digests);
+	strv_release(&server->done);
 	pale_context_free(server->ring);
 	rpc_lines_release(&server->lines);
 	str_release(&server->out);

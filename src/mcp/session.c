@@ -21,7 +21,7 @@ enum { TRIES_MAX = 40, RETRY_MS = 25, CLEAN_MS = 3000 };
 
 bool session_is_needed(const struct server *server)
 {
-	if (server->session.state != SESSION_NONE)
+	if (server->session.state != SESSION_NONE || calls_has_alone(server))
 		return false;
 	for (const struct call *call = server->calls; call; call = call->next)
 		if (call->needs_session && !call->cancelled)
@@ -71,6 +71,9 @@ static bool started(struct server *server, struct call *call)
 	json_t *data = NULL;
 	const char *stage;
 
+	/* Nobody waits for this one any more. */
+	if (session->state != SESSION_STARTING || call->generation != session->generation)
+		return false;
 	if (worker_exit(worker) != 0 ||
 	    rpc_parse(str_text(&worker->data), worker->data.len, &data, &error) < 0) {
 		if (worker_complaint(worker, &why) < 0)
@@ -195,6 +198,12 @@ bool session_is_gone(const struct session *session)
 	struct pollfd fd = {.fd = session->lifeline};
 
 	return session->state == SESSION_READY && session->lifeline >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+void session_check(struct server *server)
+{
+	if (session_is_gone(&server->session))
+		let_go(&server->session);
 }
 
 /* The code first: messages may quote what a client has sent. */

@@ -400,6 +400,16 @@ static int prepare_register(struct server *server, struct call *call, struct rpc
 	return r < 0 ? r : strv_add(&call->argv, line);
 }
 
+/* Of others the user decides. */
+static int prepare_undo(struct server *server, struct call *call)
+{
+	int r = plain(server, call);
+
+	return r < 0 || server->done.len == 0
+		       ? r
+		       : strv_add(&call->argv, server->done.items[server->done.len - 1]);
+}
+
 static int prepare_allow(struct server *server, struct call *call)
 {
 	int r = begin(server, call, call->tool->verb);
@@ -413,7 +423,7 @@ static int prepare_allow(struct server *server, struct call *call)
 	return r < 0 ? r : add_operands(call);
 }
 
-static int prepare(struct server *server, struct call *call, struct rpc_error *error)
+int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
 {
 	enum tool_id id = (enum tool_id)(call->tool - tools);
 
@@ -434,6 +444,8 @@ static int prepare(struct server *server, struct call *call, struct rpc_error *e
 		return prepare_info(server, call, error);
 	if (id == TOOL_REGISTER_COMMAND)
 		return prepare_register(server, call, error);
+	if (id == TOOL_UNDO)
+		return prepare_undo(server, call);
 	if (id == TOOL_ALLOW)
 		return prepare_allow(server, call);
 	return plain(server, call);
@@ -451,15 +463,20 @@ static int end_session(const struct server *server, struct call *call)
 	return r;
 }
 
-int tool_prepare(struct server *server, struct call *call, struct rpc_error *error)
+int tool_begin(struct server *server, struct call *call)
 {
-	int r = prepare(server, call, error);
-
-	if (r < 0 || !(call->tool->flags & TOOL_ALONE))
-		return r;
-	/* Whatever is wrong with the arguments is known by now. */
-	if (call->step == 0 && server->session.state == SESSION_READY)
+	/* What the client has seen of the file may be newer by now. */
+	if (call->tool && call->tool - tools == TOOL_WRITE)
+		return tool_prepare_write(server, call);
+	if (call->tool && call->tool - tools == TOOL_EDIT)
+		return prepare_file(server, call);
+	if (!call_is_alone(call) || call->step > 0)
+		return 0;
+	if (call->tool - tools == TOOL_UNDO && server->done.len == 0)
+		return -ENODATA;
+	session_check(server);
+	if (server->session.state == SESSION_READY)
 		return end_session(server, call);
 	call->step = 1;
-	return 0;
+	return call->tool - tools == TOOL_UNDO ? prepare_undo(server, call) : 0;
 }

@@ -58,6 +58,14 @@ static bool is_at_work(const struct server *server)
 	return false;
 }
 
+static int name_file(const struct server *server, struct call *call)
+{
+	const char *path = json_string_value(json_object_get(call->args, "path"));
+
+	call->path = path ? digest_key(server, path) : NULL;
+	return path && !call->path ? -ENOMEM : 0;
+}
+
 static int begin(struct server *server, struct rpc_message *message, const struct tool *tool,
 		 json_t *args, struct rpc_error *error)
 {
@@ -70,6 +78,8 @@ static int begin(struct server *server, struct rpc_message *message, const struc
 	call->args = args ? json_incref(args) : json_object();
 	call->finish = tool_finish;
 	r = call->args ? args_check(tool, call->args, error) : -ENOMEM;
+	if (r == 0 && tool->flags & TOOL_FILES)
+		r = name_file(server, call);
 	if (r == 0)
 		r = tool_prepare(server, call, error);
 	if (r == 0)
@@ -79,6 +89,15 @@ static int begin(struct server *server, struct rpc_message *message, const struc
 	message->id = take_ptr(call->reply.id);
 	call_free(call);
 	return r;
+}
+
+/* From 2025-11-25 on, what is wrong with arguments is told to the model, which can mend it. */
+static int tell_model(const struct server *server, int r, struct str *result,
+		      const struct rpc_error *error)
+{
+	if (r != RPC_INVALID_PARAMS || server->version < V2025_11_25)
+		return r;
+	return result_put(server, result, error->message, NULL, true);
 }
 
 int method_tools_call(struct server *server, struct rpc_message *message, struct str *result,
@@ -100,7 +119,8 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 	    server->session.state != SESSION_STARTING) {
 		int r = args ? args_check(tool, args, error) : 0;
 
-		return r < 0 ? r : answer_unstaged(server, tool, result);
+		return r < 0 ? tell_model(server, r, result, error)
+			     : answer_unstaged(server, tool, result);
 	}
 	if (tool - tools == TOOL_RUN && has_boundary(server))
 		return result_put(server, result,
@@ -111,5 +131,5 @@ int method_tools_call(struct server *server, struct rpc_message *message, struct
 		return result_put(server, result,
 				  "other calls are at work in the sandbox: wait for them first",
 				  NULL, true);
-	return begin(server, message, tool, args, error);
+	return tell_model(server, begin(server, message, tool, args, error), result, error);
 }

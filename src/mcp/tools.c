@@ -57,12 +57,13 @@ static const struct param edit_params[] = {
 };
 static const struct param grep_params[] = {
 	{"pattern", PARAM_TEXT, .required = true,
-		.help = "a POSIX extended regular expression, or a plain text with fixed"},
+		.help = "a POSIX extended regular expression, also with \\d, \\w, \\s and \\b; or a plain "
+			"text with fixed"},
 	{"paths", PARAM_TEXTS, .help = "files and folders to look in; the whole workspace when left out"},
 	{"fixed", PARAM_FLAG, "fixed"},
 	{"ignore_case", PARAM_FLAG, "ignore-case"},
 	{"glob", PARAM_TEXTS, "glob"},
-	{"context", PARAM_NUMBER, "context", .max = 100},
+	{"context", PARAM_NUMBER, "context", .max = 50},
 	{"max", PARAM_NUMBER, "max", .min = 1, .max = 10000},
 };
 static const struct param glob_params[] = {
@@ -141,12 +142,14 @@ const struct tool tools[TOOL_COUNT_] = {
 		TOOL_DEFAULT | TOOL_RUNS | TOOL_DESTRUCTIVE, NULL, PARAMS(run_params)},
 	[TOOL_EXEC] = {"exec", "Execute in the sandbox", "exec",
 		"Execute a command inside the sandbox: a line for the shell, or a program with its "
-		"arguments. With background it answers at once with the id of the run; output, wait "
-		"and signal take that id. Network and files outside of the workspace are closed as "
-		"sandbox_info says, and nothing here can open them.",
+		"arguments. With background it answers at once with the id of the run, which output "
+		"takes; it ends with this connection, and no later command can signal it: give it a "
+		"timeout where it must not last. Network and files outside of the workspace are "
+		"closed as sandbox_info says, and nothing here can open them.",
 		TOOL_DEFAULT | TOOL_RUNS | TOOL_SESSION | TOOL_DESTRUCTIVE, NULL, PARAMS(exec_params)},
 	[TOOL_OUTPUT] = {"output", "Output of a background run", "output",
-		"Read what a background run has printed, from an offset on.",
+		"Read what a background run has printed, from an offset on, and whether it still runs "
+		"or how it ended.",
 		TOOL_DEFAULT | TOOL_SESSION | READS, NULL, PARAMS(output_params)},
 	[TOOL_READ] = {"read", "Read a file", "file read",
 		"Read a text file, as commands in the sandbox see it.",
@@ -205,13 +208,14 @@ const struct tool tools[TOOL_COUNT_] = {
 		TOOL_SESSION | TOOL_STATUS | READS, NULL, PARAMS(wait_params)},
 	[TOOL_DISCARD] = {"discard", "Throw staged changes away", "discard",
 		"Throw away what this session has staged.",
-		TOOL_STAGE | TOOL_ALONE | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL, PARAMS(discard_params)},
+		TOOL_STAGE | TOOL_ALONE | TOOL_STATUS | TOOL_DESTRUCTIVE | TOOL_IDEMPOTENT, NULL,
+		PARAMS(discard_params)},
 	[TOOL_APPLY] = {"apply", "Apply staged changes", "apply",
 		"Write what this session has staged into the workspace.",
-		TOOL_STAGE | TOOL_ALONE | TOOL_DESTRUCTIVE, NULL, PARAMS(apply_params)},
+		TOOL_STAGE | TOOL_ALONE | TOOL_STATUS | TOOL_DESTRUCTIVE, NULL, PARAMS(apply_params)},
 	[TOOL_UNDO] = {"undo", "Undo the last apply", "undo",
-		"Take back the last apply.",
-		TOOL_DESTRUCTIVE, NULL, NULL, 0},
+		"Take back the last apply or discard of this connection.",
+		TOOL_ALONE | TOOL_STATUS | TOOL_DESTRUCTIVE, NULL, NULL, 0},
 	[TOOL_ALLOW] = {"allow", "Allow what was refused", "allow",
 		"Write the smallest rule that a refused attempt needed into the workspace's pale.toml.",
 		TOOL_ALONE | TOOL_DESTRUCTIVE | TOOL_NO_JSON, NULL, PARAMS(allow_params)},

@@ -50,9 +50,12 @@ int view_message(const char *head, json_t *error, struct str *out)
 
 static int put_error(json_t *error, struct str *out)
 {
-	const char *hint = text_of(error, "hint");
-	int r = text_of(error, "message") ? view_message("not run: ", error, out)
-					  : str_append(out, "not run: no reason is known");
+	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
+	/* Who is told that it did not run will do it again. */
+	bool lost = message && strstr(message, "before its result was known");
+	const char *head = lost ? "it may have run: " : "not run: ";
+	int r = message ? view_message(head, error, out)
+			: str_append(out, "not run: no reason is known");
 
 	if (r == 0 && hint)
 		r = view_line("\nhint: ", hint, out);
@@ -61,7 +64,8 @@ static int put_error(json_t *error, struct str *out)
 
 static int put_begun(json_t *answer, struct str *out)
 {
-	return str_appendf(out, "it runs in the background, as run %s\n", text_of(answer, "run"));
+	return str_appendf(out, "it runs in the background, as run %s: output takes that id\n",
+			   text_of(answer, "run"));
 }
 
 static int put_outcome(json_t *answer, struct str *out)
@@ -85,9 +89,26 @@ static int put_outcome(json_t *answer, struct str *out)
 	return r < 0 ? r : str_append_char(out, '\n');
 }
 
-/* What programs try as a matter of course is no news. */
+int view_marked(const char *what, const char *data, struct str *out)
+{
+	unsigned char seed[4] = {0};
+	char mark[2 * sizeof(seed) + 1];
+	size_t len = strlen(data);
+	int r;
+
+	(void)!getrandom(seed, sizeof(seed), 0);
+	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
+	r = str_appendf(out, "--- %s, untrusted data [%s] ---\n%s", what, mark, data);
+	if (r == 0 && len > 0 && data[len - 1] != '\n')
+		r = str_append_char(out, '\n');
+	return r < 0 ? r : str_appendf(out, "--- end of %s [%s] ---\n", what, mark);
+}
+
+/* What programs try as a matter of course is no news. The rest is the kernel's word, but for its
+ * names: a command says what it likes by attempting to open it. */
 static int put_violations(json_t *list, struct str *out)
 {
+	_cleanup_(str_release) struct str lines = {0};
 	size_t i, shown = 0;
 	json_t *item;
 	int r = 0;
@@ -99,15 +120,17 @@ static int put_violations(json_t *list, struct str *out)
 		if (json_is_true(json_object_get(item, "probe")) || r < 0 || shown++ >= 8)
 			continue;
 		path = path ? path : text_of(item, "target");
-		r = str_appendf(out, "refused by the sandbox: %s", text_of(item, "op"));
+		r = str_append(&lines, text_of(item, "op"));
 		if (r == 0)
-			r = view_line(" ", path, out);
+			r = view_line(" ", path, &lines);
 		if (r == 0 && fix)
-			r = view_line("; what would allow it: ", fix, out);
+			r = view_line("; what would allow it: ", fix, &lines);
 		if (r == 0)
-			r = str_append_char(out, '\n');
+			r = str_append_char(&lines, '\n');
 	}
-	return r;
+	return r < 0 || lines.len == 0
+		       ? r
+		       : view_marked("attempts that the sandbox refused", str_text(&lines), out);
 }
 
 int view_run(json_t *answer, struct str *out)
@@ -129,22 +152,6 @@ int view_run(json_t *answer, struct str *out)
 	return r;
 }
 
-/* Between marks that nobody could know before. */
-static int put_marked(const char *what, const char *data, struct str *out)
-{
-	unsigned char seed[4] = {0};
-	char mark[2 * sizeof(seed) + 1];
-	size_t len = strlen(data);
-	int r;
-
-	(void)!getrandom(seed, sizeof(seed), 0);
-	snprintf(mark, sizeof(mark), "%02x%02x%02x%02x", seed[0], seed[1], seed[2], seed[3]);
-	r = str_appendf(out, "--- %s, untrusted data [%s] ---\n%s", what, mark, data);
-	if (r == 0 && len > 0 && data[len - 1] != '\n')
-		r = str_append_char(out, '\n');
-	return r < 0 ? r : str_appendf(out, "--- end of %s [%s] ---\n", what, mark);
-}
-
 int view_output(const char *output, uint64_t dropped, struct str *out)
 {
 	int r = 0;
@@ -152,9 +159,12 @@ int view_output(const char *output, uint64_t dropped, struct str *out)
 	if (!*output)
 		return str_append(out, "it printed nothing\n");
 	if (dropped > 0)
-		r = str_appendf(out, "the first %" PRIu64 " bytes of its output are left out\n",
+		r = str_appendf(out,
+				"the first %" PRIu64
+				" bytes of its output are left out; to see all "
+				"of it, have it written to a file, and read that\n",
 				dropped);
-	return r < 0 ? r : put_marked("output of the command", output, out);
+	return r < 0 ? r : view_marked("output of the command", output, out);
 }
 
 /* --- sandbox_info --- */
@@ -238,18 +248,39 @@ static int64_t number_of(json_t *object, const char *key)
 	return (int64_t)json_integer_value(json_object_get(object, key));
 }
 
+/* Of a large file nobody knows how many lines it has. */
+static int put_range(json_t *data, struct str *out)
+{
+	int64_t first = number_of(data, "offset"), lines = number_of(data, "lines");
+	json_t *total = json_object_get(data, "total_lines");
+	int r;
+
+	if (lines == 0)
+		return str_append(out, " is empty\n");
+	r = str_appendf(out, ": lines %" PRId64 " to %" PRId64, first, first + lines - 1);
+	if (r == 0 && json_is_integer(total))
+		r = str_appendf(out, " of %" PRId64, (int64_t)json_integer_value(total));
+	return r < 0 ? r : str_append_char(out, '\n');
+}
+
 static int put_read(json_t *data, struct str *out)
 {
 	json_t *next = json_object_get(data, "next_offset");
-	int64_t first = number_of(data, "offset"), lines = number_of(data, "lines");
+	int64_t cut = number_of(data, "cut_lines");
+	const char *text = text_of(data, "text");
 	int r = view_line("", text_of(data, "path"), out);
 
 	if (r == 0)
-		r = str_appendf(out, ": lines %" PRId64 " to %" PRId64 " of %" PRId64 "\n", first,
-				first + lines - (lines > 0), number_of(data, "total_lines"));
-
-	if (r == 0 && text_of(data, "text"))
-		r = put_marked("content of the file", text_of(data, "text"), out);
+		r = put_range(data, out);
+	if (r == 0 && text && *text)
+		r = view_marked("content of the file", text, out);
+	if (r == 0 && cut > 0)
+		r = str_appendf(out, "of %" PRId64 " long line%s only the beginning is shown\n",
+				cut, cut == 1 ? "" : "s");
+	if (r == 0 && json_is_false(json_object_get(data, "utf8")))
+		r = str_append(out,
+			       "it is no UTF-8: what is not stands here as U+FFFD, and an edit "
+			       "of that does not match\n");
 	if (r == 0 && json_is_integer(next))
 		r = str_appendf(out, "there is more: go on with offset %" PRId64 "\n",
 				(int64_t)json_integer_value(next));
@@ -274,7 +305,7 @@ static int put_grep(json_t *data, struct str *out)
 	}
 	if (r == 0 && lines.len == 0)
 		return str_append(out, "nothing matches\n");
-	return r < 0 ? r : put_marked("lines that match", str_text(&lines), out);
+	return r < 0 ? r : view_marked("lines that match", str_text(&lines), out);
 }
 
 static int put_glob(json_t *data, struct str *out)
@@ -288,7 +319,7 @@ static int put_glob(json_t *data, struct str *out)
 		r = str_appendf(&lines, "%s\n", json_string_value(item));
 	if (r == 0 && lines.len == 0)
 		return str_append(out, "nothing matches\n");
-	return r < 0 ? r : put_marked("names of files", str_text(&lines), out);
+	return r < 0 ? r : view_marked("names of files", str_text(&lines), out);
 }
 
 static int put_changed(const struct tool *tool, json_t *data, struct str *out)
@@ -303,7 +334,7 @@ static int put_changed(const struct tool *tool, json_t *data, struct str *out)
 	if (r == 0)
 		r = str_appendf(out, ": replaced in %" PRId64 " place%s\n",
 				number_of(data, "count"), number_of(data, "count") == 1 ? "" : "s");
-	return r < 0 || !diff ? r : put_marked("what changed", diff, out);
+	return r < 0 || !diff ? r : view_marked("what changed", diff, out);
 }
 
 int view_file(const struct tool *tool, json_t *data, struct str *out)
@@ -323,7 +354,7 @@ int view_file(const struct tool *tool, json_t *data, struct str *out)
 		return put_changed(tool, data, out);
 	}
 	if (r == 0 && json_is_true(json_object_get(data, "more")))
-		r = str_append(out, "there is more than this\n");
+		r = str_append(out, "there is more than this: ask for less, or raise max\n");
 	return r;
 }
 
@@ -331,21 +362,39 @@ int view_file(const struct tool *tool, json_t *data, struct str *out)
 
 int view_patch(const char *patch, bool is_cut, struct str *out)
 {
-	int r = put_marked("staged changes", patch, out);
+	int r = view_marked("staged changes", patch, out);
 
 	return r < 0 || !is_cut ? r
 				: str_append(out, "there is more: name paths, or ask for stat\n");
 }
 
+/* How it did is known before all of its output was read. */
 static int put_background(json_t *data, struct str *out)
 {
-	int r = str_appendf(out, "run %s has %s; go on with from %" PRId64 "\n",
-			    text_of(data, "run"),
-			    json_is_true(json_object_get(data, "ended")) ? "ended" : "not ended",
-			    number_of(data, "next"));
 	const char *output = text_of(data, "output");
+	int64_t from = number_of(data, "from"), next = number_of(data, "next");
+	bool all = json_is_true(json_object_get(data, "ended"));
+	int r = put_outcome(data, out);
 
+	if (r == 0 && !all)
+		r = str_appendf(out, "there %s more: go on with from %" PRId64 "\n",
+				next < number_of(data, "total") ? "is" : "may be", next);
+	if (r == 0 && number_of(data, "dropped") > 0)
+		r = str_appendf(out,
+				"%" PRId64
+				" bytes in the middle were not kept; these are from byte "
+				"%" PRId64 " on\n",
+				number_of(data, "dropped"), from);
+	if (r == 0 && output && !*output)
+		return str_append(out, from > 0 ? "it printed nothing more\n"
+						: "it printed nothing so far\n");
 	return r < 0 || !output ? r : view_output(output, 0, out);
+}
+
+/* Names, descriptions and paths in it are the project's. */
+int view_data(const char *structured, struct str *out)
+{
+	return view_marked("data, with texts of the project", structured, out);
 }
 
 int view_text(const struct tool *tool, json_t *data, const char *structured, struct str *out)
@@ -354,5 +403,5 @@ int view_text(const struct tool *tool, json_t *data, const char *structured, str
 		return put_background(data, out);
 	if (tool - tools == TOOL_WAIT)
 		return view_run(data, out);
-	return str_append(out, structured);
+	return view_data(structured, out);
 }

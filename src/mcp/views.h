@@ -13,6 +13,10 @@ struct tool;
 int view_line(const char *head, const char *text, struct str *out);
 /* HEAD and the message of ERROR, in one line but for the list of what needs trust, which is ours. */
 int view_message(const char *head, json_t *error, struct str *out);
+/* DATA between two lines with a mark that nobody could know before: it is not the one who speaks. */
+int view_marked(const char *what, const char *data, struct str *out);
+/* JSON that holds texts of the project. */
+int view_data(const char *structured, struct str *out);
 /* What a command printed, without DROPPED bytes of its beginning. */
 int view_output(const char *output, uint64_t dropped, struct str *out);
 /* IS_CUT: there is more of it. */

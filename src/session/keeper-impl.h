@@ -34,6 +34,7 @@ int job_output_open(struct job_output *out, int dir, const char *id, uint64_t ma
 		    struct err *err);
 /* Take what has come. True: there may be more; false: that was the end. */
 bool job_output_fill(struct job_output *out);
+void job_output_add(struct job_output *out, const char *text);
 /* At most SIZE bytes from FROM on into BUF; RET says which these are. */
 size_t job_output_read(const struct job_output *out, uint64_t from, char *buf, size_t size,
 		       struct session_bytes *ret);
@@ -47,6 +48,7 @@ struct job {
 	uint32_t id;
 	uint32_t flags; /* of the request */
 	bool is_checked, is_started, is_ended;
+	bool has_failed; /* it could not be run */
 	struct run run; /* the session's, but for what is its own */
 	struct plan plan;
 	struct strv argv;

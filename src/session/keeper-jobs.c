@@ -204,20 +204,34 @@ static void answer_wait(struct client *client, const struct job *job)
 	client_answer(client, SESSION_RESULT, &body, NULL, 0);
 }
 
+static struct session_state state_of(const struct job *job)
+{
+	const struct result *result = &job->run.result;
+
+	return (struct session_state){.is_over = job->is_ended,
+				      .outcome = job->has_failed ? (int32_t)OUTCOME_ERROR
+								 : (int32_t)result->outcome,
+				      .exit_code = job->has_failed ? -1 : result->exit_code,
+				      .signal = job->has_failed ? 0 : result->signal};
+}
+
 static void answer_output(struct client *client, const struct job *job)
 {
 	static char bytes[BYTES_MAX];
 	_cleanup_(str_release) struct str body = {0};
+	const struct session_state state = state_of(job);
+	uint32_t flags = client->flags & SESSION_STATE;
 	struct session_bytes head;
 	size_t n = job_output_read(&job->output, client->from, bytes, sizeof(bytes), &head);
 
 	client->awaits = NULL;
 	head.ended = job->is_ended && head.next == head.total;
 	if (str_append_bytes(&body, &head, sizeof(head)) < 0 ||
+	    (flags && str_append_bytes(&body, &state, sizeof(state)) < 0) ||
 	    str_append_bytes(&body, bytes, n) < 0)
 		keeper_hang_up(client);
-	else
-		client_answer(client, SESSION_BYTES, &body, NULL, 0);
+	else if (session_send(client->sock, SESSION_BYTES, flags, &body, NULL, 0, MSG_DONTWAIT) < 0)
+		(void)shutdown(client->sock, SHUT_RDWR);
 }
 
 /* Whoever waits for news of JOB. */
@@ -271,6 +285,14 @@ static void drop_finished(struct keeper *k)
 	}
 }
 
+/* Where who started it would have seen it. */
+static void add_failure(struct job *job, const struct err *failed)
+{
+	job_output_add(&job->output, "pale: ");
+	job_output_add(&job->output, failed->message);
+	job_output_add(&job->output, "\n");
+}
+
 static void finish(struct job *job, const struct err *failed)
 {
 	struct keeper *k = job->keeper;
@@ -280,6 +302,8 @@ static void finish(struct job *job, const struct err *failed)
 	if (job->flags & SESSION_BACKGROUND) {
 		if (job->output.pipe >= 0)
 			(void)job_output_fill(&job->output); /* all that a pipe holds */
+		if (failed)
+			add_failure(job, failed);
 		if (r == 0)
 			keep_result(job, &body);
 		forget_history(&job->run.history);
@@ -304,6 +328,7 @@ void job_end(struct job *job, struct result *result, const struct err *failed)
 	if (job->is_ended)
 		return;
 	job->is_ended = true;
+	job->has_failed = failed != NULL;
 	if (result) {
 		job->run.result = *result;
 		result->events = (struct events){0};

@@ -65,6 +65,11 @@ static void put(struct job_output *out, const char *data, size_t len)
 	}
 }
 
+void job_output_add(struct job_output *out, const char *text)
+{
+	put(out, text, strlen(text));
+}
+
 bool job_output_fill(struct job_output *out)
 {
 	static char buf[CHUNK];

@@ -136,6 +136,7 @@ static int open_peer(int sock, pid_t pid)
 const char *peer_refusal(int sock, const struct whereabouts *own)
 {
 	static const char elsewhere[] = "this session is not for who is confined, or elsewhere";
+	static const char full[] = "this session has no descriptors left: too much runs in it";
 	_cleanup_(fd_closep) int pidfd = -1;
 	struct whereabouts at = {0};
 	struct process process;
@@ -146,11 +147,12 @@ const char *peer_refusal(int sock, const struct whereabouts *own)
 	/* The folder lets nobody in but the user and root; this holds wherever the socket is. */
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.uid != geteuid())
 		return "this session belongs to another user";
+	errno = 0;
 	pidfd = peer.pid > 0 ? open_peer(sock, peer.pid) : -1;
 	process.pidfd = pidfd;
 	snprintf(process.who, sizeof(process.who), "%d", (int)peer.pid);
 	if (pidfd < 0 || look(&process, &at) < 0)
-		return elsewhere;
+		return errno == EMFILE || errno == ENFILE ? full : elsewhere;
 	/* It lives: what was looked at was its own. */
 	ended = (struct pollfd){.fd = pidfd, .events = POLLIN};
 	if (poll(&ended, 1, 0) != 0)

@@ -22,6 +22,7 @@ static int take_answer(int sock, struct session_buffer *buffer, struct session_m
 {
 	int r = session_receive(sock, buffer, ret, 0);
 	struct session_cursor c;
+	struct err why = {0};
 
 	/* Who is refused before the request was read hears of the reset first, then why. */
 	if (r == -EPIPE)
@@ -31,8 +32,13 @@ static int take_answer(int sock, struct session_buffer *buffer, struct session_m
 	if (ret->head.kind != SESSION_ERROR)
 		return 0;
 	c = session_cursor(ret);
-	r = session_take_failure(&c, err) ? -err->errnum
-					  : err_sys(err, -EBADMSG, "the session's answer");
+	if (session_take_failure(&c, &why)) {
+		r = -why.errnum;
+		if (err)
+			*err = why;
+	} else {
+		r = err_sys(err, -EBADMSG, "the session's answer");
+	}
 	session_message_release(ret, buffer);
 	return r < 0 ? r : -EIO;
 }

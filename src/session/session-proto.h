@@ -70,6 +70,7 @@ enum {
 	SESSION_QUIET = 1 << 10,    /* EXEC: no notes */
 	SESSION_ASKS = 1 << 12,     /* EXEC: who sends it can be asked, and wants to */
 	SESSION_MAY_ASK = 1 << 13,  /* EXEC: … and need not */
+	SESSION_STATE = 1 << 14,    /* OUTPUT: how the command did, as well */
 };
 
 struct session_head {
@@ -110,7 +111,14 @@ struct session_result {
 struct session_bytes {
 	uint64_t from, next; /* what these bytes are, of all that were printed */
 	uint64_t total, dropped;
-	uint32_t ended;
+	uint32_t ended; /* and these are the last of them */
+};
+/* How it did, between that and the bytes: where SESSION_STATE was asked for, and is in the answer. */
+struct session_state {
+	uint32_t is_over;  /* else what follows says nothing */
+	int32_t outcome;   /* enum outcome */
+	int32_t exit_code; /* below 0: none */
+	int32_t signal;    /* 0: none */
 };
 
 struct session_message {

@@ -131,6 +131,9 @@ static int ask_stop(int sock, bool if_idle, struct err *err)
 	if (r < 0 || poll(&pfd, 1, ANSWER_MS) <= 0)
 		return r < 0 ? r : -ETIMEDOUT;
 	r = session_receive(sock, &buffer, &m, MSG_DONTWAIT);
+	/* Who is refused before the request was read hears of the reset first, then why. */
+	if (r == -EPIPE)
+		r = session_receive(sock, &buffer, &m, MSG_DONTWAIT);
 	if (r < 0)
 		return r == -EPIPE ? 0 : r;
 	c = session_cursor(&m);

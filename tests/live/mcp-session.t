@@ -11,7 +11,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'lib'))
 from live import *  # noqa: E402,F403
-from mcp import Client, code, structured, text  # noqa: E402
+from mcp import Client, structured, text  # noqa: E402
 
 _boxes = 0
 
@@ -65,7 +65,7 @@ def case_session(p):
     c.call('exec', command='cd /usr && export FOO=bar', shell=True)
     a = c.call('exec', command='pwd; echo $FOO', shell=True)
     ok(structured(a).get('output') == '/usr\nbar\n', p, 'a shell that goes on', a)
-    ok(code(c.call('exec', argv=['pwd'], shell=True)) == -32602, p, 'which is for lines')
+    ok(failed(c.call('exec', argv=['pwd'], shell=True)), p, 'which is for lines')
     c.close()
     ok(wait_for(lambda: not b.sessions()), p, 'the session ends with the connection', b.sessions())
     c = b.client()
@@ -95,6 +95,18 @@ def case_background(p):
     ok(s.get('exit_code') == 7 and s['outcome'] == 'failed', p, 'which ends it, as it likes', s)
     a = c.call('output', id=run)
     ok('got it\n' in structured(a).get('output', '') and structured(a)['ended'], p, 'all that it said', a)
+    ok(structured(a).get('exit_code') == 7 and 'failed, exit code 7' in text(a), p, 'and how it ended', a)
+    run = structured(c.call('exec', argv=['no-such-program'], background=True)).get('run')
+    ok(wait_for(lambda: structured(c.call('output', id=run)).get('outcome') == 'error'), p, 'one that is not there')
+    a = c.call('output', id=run)
+    ok('not found' in structured(a)['output'] and 'error' in text(a), p, 'and why', a)
+    run = structured(c.call('exec', command='printf x; i=0; while [ $i -lt 15000 ]; do printf "\\342\\202\\254"; i=$((i+1)); '
+                            'done; exit 3', background=True)).get('run')
+    ok(wait_for(lambda: structured(c.call('output', id=run)).get('outcome') == 'failed'), p, 'much output')
+    s = structured(c.call('output', id=run))
+    ok(s['exit_code'] == 3 and not s['ended'] and s['next'] < s['total'] == 45001, p, 'its end is known before all is read', s)
+    rest = structured(c.call('output', id=run, **{'from': s['next']}))
+    ok(s['output'] + rest['output'] == 'x' + '\u20ac' * 15000 and rest['ended'], p, 'no character is cut', rest['output'][:3])
     m = mark()
     c.call('exec', command=f'sleep 300; : {m}', background=True)
     ok(wait_for(lambda: marked(m)), p, 'another one')
@@ -136,7 +148,7 @@ def case_files(p):
     ok(not failed(a) and structured(a)['matches'] == [], p, 'nothing found is an answer', a)
     a = c.call('glob', pattern='**/*.c', sort='name')
     ok(structured(a)['paths'] == ['sub/b.c'], p, 'glob', a)
-    ok(code(c.call('glob', pattern='*', sort='size')) in (-32602, None), p, 'only orders that there are')
+    ok(failed(c.call('glob', pattern='*', sort='size')), p, 'only orders that there are')
     a = c.call('edit', path='a.txt', old='two', new='2')
     ok(not failed(a) and (b.ws / 'a.txt').read_text() == 'one\n2\nthree\n', p, 'edit', a)
     ok(failed(c.call('edit', path='a.txt', old='nine', new='9')), p, 'edit of what is not there')
@@ -197,7 +209,7 @@ def case_staged(p):
     ok(failed(c.call('apply')) and (b.ws / 'a').read_text() == 'old\n', p, 'apply is refused')
     a = c.call('discard', paths=['b'])
     ok(not failed(a) and not b.sessions() and 'made' not in structured(c.call('diff')).get('patch', 'made'), p, 'discard takes one away', a)
-    ok(code(c.call('discard', stage='default')) == -32602, p, 'only of its own stage')
+    ok(failed(c.call('discard', stage='default')), p, 'only of its own stage')
     ok('other' in b.pale('diff').out.decode(), p, 'the other stage is as it was')
     a = c.call('exec', argv=['cat', 'a'])
     ok('sandbox was ended' in text(a) and 'newer\n' in text(a), p, 'the next call is told of the new sandbox', a)
@@ -281,6 +293,11 @@ def case_lost_session(p):
     b.pale('session', 'stop', name)
     a = c.call('read', path='pale.toml')
     ok('commands.ok' in text(a), p, 'file tools too', a)
+    i = c.ask_call('exec', command='echo x >begun; sleep 30')
+    ok(wait_for(lambda: (b.ws / 'begun').exists()), p, 'a command runs')
+    os.kill(b.sessions()[0]['pid'], signal.SIGKILL)
+    a = c.wait(i)
+    ok(failed(a) and 'may have run' in text(a) and 'not run' not in text(a), p, 'it is not said that one which was lost did not run', a)
     c.close()
 
 
@@ -323,8 +340,94 @@ def case_register(p):
                        ('an unknown key', {'name': 'x', 'cmd': 'y', 'sandbox': {'netz': 'none'}}),
                        ('TOML as a name', {'name': 'x', 'cmd': 'y', 'sandbox': '{ network = "unrestricted" }'}),
                        ('an option as a line', {'name': 'x', 'cmd': '--force'})):
-        ok(code(c.call('register_command', **args)) == -32602, p, f'{name}: refused')
+        ok(failed(c.call('register_command', **args)), p, f'{name}: refused')
     c.close()
+
+
+def case_files_together(p):
+    b = Box(p)
+    p.write(b.ws / 'a', ''.join(f'line {i};\n' for i in range(12)))
+    c = b.client()
+    ids = [c.ask_call('read', path='a')]
+    ids += [c.ask_call('edit', path=('a', './a', str(b.ws / 'a'))[i % 3], old=f'line {i};', new=f'new {i};') for i in range(12)]
+    answers = [c.wait(i) for i in ids]
+    ok(not any(failed(a) for a in answers), p, 'edits of one file that are sent together', [text(a) for a in answers if failed(a)])
+    ok((b.ws / 'a').read_text() == ''.join(f'new {i};\n' for i in range(12)), p, 'are all in it')
+    ids = [c.ask_call('write', path='b', content='1'), c.ask_call('edit', path='b', old='1', new='2'), c.ask_call('read', path='b'),
+           c.ask_call('write', path='b', content='3'), c.ask_call('read', path='b')]
+    answers = [c.wait(i) for i in ids]
+    ok(structured(answers[2]).get('text') == '2' and structured(answers[4]).get('text') == '3', p, 'one after the other', answers)
+    first = c.ask_call('edit', path='a', old='new 0;', new='x')
+    second = c.ask_call('edit', path='a', old='new 1;', new='y')
+    c.notify('notifications/cancelled', requestId=first)
+    a = c.wait(second)
+    ok('y\n' in (b.ws / 'a').read_text() if not failed(a) else 'has changed' in text(a), p, 'one that is given up is no obstacle', a)
+    c.call('read', path='a')
+    p.write(b.ws / 'a', 'theirs\n')
+    ids = [c.ask_call('edit', path='a', old='theirs', new='mine') for _ in range(2)]
+    ok(all(failed(c.wait(i)) for i in ids) and (b.ws / 'a').read_text() == 'theirs\n', p, "twin: somebody else's change is")
+    c.close()
+
+
+def case_alone(p):
+    b = Box(p, '[mcp]\nexpose = ["register_command", "apply", "discard", "undo"]\n')
+    c = b.client('--direct')
+    c.call('exec', command='true')
+    lines = 0
+    for i in range(5):
+        first = c.ask_call('register_command', name=f'n{i}', cmd='true')
+        second = c.ask_call('exec', command='echo begun >>log; sleep 0.2; echo ended >>log')
+        ok(not failed(c.wait(first)), p, f'{i}: what wants no sandbox beside it')
+        a = c.wait(second)
+        lines += 1
+        ok(structured(a).get('outcome') == 'ok' and (b.ws / 'log').read_text() == 'begun\nended\n' * lines, p,
+           f'{i}: does not end what was asked for after it', a)
+    keeper = [s['pid'] for s in b.sessions()]
+    p.run('kill', '-9', *map(str, keeper))
+    wait_for(lambda: not any(alive(i) for i in keeper))
+    a = c.call('register_command', name='late', cmd='true')
+    ok(keeper and not failed(a) and 'late' in b.toml.read_text(), p, 'nor needs a sandbox that has ended by itself', a)
+    c.close()
+
+    c = b.client('--staged')
+    for i in range(120):
+        c.call('exec', command='true')
+        alone = c.ask_call('discard', all=True)
+        others = [c.ask_call('exec', command='sleep 0.1')]
+        time.sleep(i % 8 * 0.003)
+        others.append(c.ask_call('exec', command='true'))
+        time.sleep(i // 8 % 8 * 0.003)
+        for other in others:
+            c.notify('notifications/cancelled', requestId=other)
+        c.wait(alone)
+        time.sleep(0.03)
+        if not c.call('discard', all=True):
+            break
+    ok(c.is_there(), p, f'{i + 1} times everything at once, and given up: the server is there', c.proc.poll())
+    a = c.call('exec', command='echo BOOTED')
+    ok('BOOTED' in text(a), p, 'and works', a)
+    c.close()
+
+
+def case_part_applied(p):
+    b = Box(p, '[mcp]\nexpose = ["apply", "undo"]\n')
+    c = b.client('--staged')
+    p.write(b.ws / 'both', 'one\n')
+    c.call('exec', command='echo x >fine; echo mine >both')
+    p.write(b.ws / 'both', 'theirs\n')
+    a = c.call('apply')
+    s = structured(a)
+    ok((b.ws / 'fine').exists() and (b.ws / 'both').read_text() == 'theirs\n', p, 'a conflict is left staged')
+    ok(not failed(a) and s.get('done') == 1 and s['left'] == 1, p, 'the answer says what was applied, and what was not', a)
+    c.call('exec', command='true')
+    a = c.call('undo')
+    ok(not failed(a) and not (b.ws / 'fine').exists(), p, 'undo, while a sandbox stands on the stage', a)
+    b.pale('run', '--staged', '--', 'sh', '-c', 'echo theirs >users')
+    ok(b.pale('apply').code == 0 and (b.ws / 'users').exists(), p, 'the user applies something')
+    a = c.call('undo')
+    ok(failed(a) and (b.ws / 'users').exists(), p, 'which is not for the client to take back', a)
+    c.close()
+    ok(b.pale('undo').code == 0 and not (b.ws / 'users').exists(), p, 'twin: the user does')
 
 
 def case_refused_boundary(p):
@@ -367,5 +470,6 @@ def case_rule_without_a_command(p):
     ok(r.code == 1 and b'exists' in r.err, p, 'twin: that is', r)
 
 
-main(case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session, case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
+main(case_files_together, case_alone, case_part_applied, case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session,
+     case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
      case_no_session, case_register, uids=(1000,))

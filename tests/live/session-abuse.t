@@ -135,6 +135,34 @@ print(*struct.unpack('<Hxxxxxxxxi', answer[6:20])) if len(answer) > 20 else prin
 '''
 
 
+def case_refused_but_told(p):
+    """Verbs that ask every session are refused by some."""
+    with Box(p, 'told') as box:
+        ok(box.start().code == 0, p, 'a session stands')
+        for verb, code in ((('session', 'list'), 0), (('output', '1a'), 2), (('wait', '1a'), 125), (('signal', 'TERM', '1a'), 2)):
+            r = p.run('setpriv', '--no-new-privs', p.pale_path, *verb, cwd=box.ws, env=box.env)
+            ok(r.code == code, p, f'{verb[0]}: without new privileges it ends in order', r)
+        r = box.verb('session', 'list')
+        ok(r.code == 0 and b'?' not in r.out, p, 'twin: who is served', r)
+
+
+def case_no_descriptors(p):
+    with Box(p, 'full') as box:
+        r = p.run('sh', '-c', 'ulimit -n 80; exec "$@"', 'sh', p.pale_path, 'session', 'start', 's', cwd=box.ws, env=box.env)
+        ok(r.code == 0, p, 'a session stands, with few descriptors', r)
+        results = [box.verb('exec', '-s', 's', '--background', '--', 'sleep', '60') for _ in range(40)]
+        ok(results[0].code == 0 and results[-1].code != 0, p, 'so many commands that it has none left', results[-1])
+        waiting = [p.start(p.pale_path, 'exec', '-s', 's', '--', 'sleep', '5', cwd=box.ws, env=box.env, stderr=subprocess.PIPE) for _ in range(8)]
+        time.sleep(0.5)
+        said = [w.stderr.read() for w in waiting if w.poll() is not None]
+        ok(any(b'no descriptors' in text for text in said) and not any(b'confined' in text for text in said), p, 'it says that', said)
+        begin = time.monotonic()
+        r = box.verb('session', 'stop', 's')
+        ok(r.code == 0 and time.monotonic() - begin < 4, p, 'and can be stopped at once', (r, time.monotonic() - begin))
+        for w in waiting:
+            w.wait()
+
+
 def case_what_it_was_started_with(p):
     with Box(p, 'args') as box:
         box.verb('exec', '--setenv', 'TOKEN=s3cr3t', '--', 'true')
@@ -145,4 +173,5 @@ def case_what_it_was_started_with(p):
         box.verb('session', 'stop', 'default')
 
 
-main(case_stops_itself, case_a_shell_that_cannot_begin, case_a_limit_of_files, case_no_room, case_a_body_that_changes, case_what_it_was_started_with)
+main(case_stops_itself, case_a_shell_that_cannot_begin, case_a_limit_of_files, case_no_room, case_a_body_that_changes, case_what_it_was_started_with,
+     case_refused_but_told, case_no_descriptors)

@@ -14,6 +14,7 @@ const require = createRequire(process.env.PALE_MCP_CLIENTS + '/package.json');
 const { Client } = require('@modelcontextprotocol/sdk/client/index.js');
 const { StdioClientTransport } = require('@modelcontextprotocol/sdk/client/stdio.js');
 const types = require('@modelcontextprotocol/sdk/types.js');
+const Ajv = require('ajv/dist/2020.js').default;
 
 const [scenario, ...server] = process.argv.slice(2);
 const say = (line) => process.stdout.write(JSON.stringify(line) + '\n');
@@ -58,8 +59,30 @@ async function connect(version) {
 }
 
 const text = (result) => result.content.map((part) => part.text ?? '').join('\n');
-const call = (client, name, args = {}, options) =>
+const plainCall = (client, name, args = {}, options) =>
 	client.callTool({ name, arguments: args }, undefined, options);
+
+// By the schemas of the list, as strict as they come: what they say, what answers hold.
+const checks = new Map();
+const seen = new Map();
+function learn(list) {
+	const ajv = new Ajv({ strict: true, allowUnionTypes: true });
+	for (const tool of list) {
+		ajv.compile(tool.inputSchema);
+		checks.set(tool.name, { valid: ajv.compile(tool.outputSchema), schema: tool.outputSchema });
+		seen.set(tool.name, new Set());
+	}
+}
+const wrong = [];
+async function call(client, name, args = {}, options) {
+	const result = await plainCall(client, name, args, options);
+	const check = checks.get(name);
+	if (check && result.structuredContent) {
+		Object.keys(result.structuredContent).forEach((key) => seen.get(name).add(key));
+		if (!check.valid(result.structuredContent)) wrong.push([name, args, check.valid.errors]);
+	}
+	return result;
+}
 
 const TOOLS = ['run', 'exec', 'output', 'read', 'write', 'edit', 'grep', 'glob', 'diff', 'commands',
 	'sandbox_info', 'sandbox_status'];
@@ -70,6 +93,7 @@ async function tools() {
 	const list = (await client.listTools()).tools;
 	const names = list.map((tool) => tool.name);
 
+	learn(list);
 	ok(client.getServerVersion().name === 'pale', 'the server says who it is', client.getServerVersion());
 	ok(JSON.stringify([...names].sort()) === JSON.stringify([...TOOLS].sort()), 'a dozen tools', names);
 	ok(!NEVER.some((name) => names.includes(name)), 'nothing among them that loosens or applies', names);
@@ -109,6 +133,7 @@ async function tools() {
 	r = await call(client, 'output', { id });
 	out = text(r) + JSON.stringify(r.structuredContent);
 	ok(/first/.test(out) && /second/.test(out), 'output: what it printed', r);
+	ok(r.structuredContent.exit_code === 0 && /ok, exit code 0/.test(text(r)), 'output: how it ended', r);
 
 	r = await call(client, 'read', { path: 'hello.txt' });
 	ok(!r.isError && /one line/.test(text(r)), 'read', r);
@@ -134,6 +159,18 @@ async function tools() {
 		r = await call(client, name, args).catch((error) => ({ isError: true, error: String(error) }));
 		ok(r.isError, `${name} ${JSON.stringify(args)}: an error that the model sees`, r);
 	}
+	await call(client, 'exec', { argv: ['no-such-program'] });
+	await call(client, 'exec', { command: 'kill -9 $$' });
+	await call(client, 'read', { path: 'new/deep.txt', limit: 1 });
+	await call(client, 'glob', { pattern: '**', max: 1 });
+	await call(client, 'grep', { pattern: '.', max: 1 });
+	await call(client, 'diff', { stat: true });
+	ok(wrong.length === 0, 'every answer is what its schema says', wrong);
+	const missing = [...checks].flatMap(([name, { schema }]) => Object.keys(schema.properties)
+		.filter((key) => !seen.get(name).has(key)).map((key) => `${name}.${key}`));
+	ok(missing.every((key) => /limit$|notice$|^run[.]|^diff[.]/.test(key)), 'and has what it promises', missing);
+	r = await call(client, 'exec', { comand: 'x' }).catch(() => ({}));
+	ok(r.isError && /command/.test(text(r)), 'what is wrong with arguments is told to the model', r);
 	for (const [name, args] of [['exec', {}], ['exec', { command: 1 }], ['exec', { line: 'x' }], ['apply', {}]]) {
 		r = await call(client, name, args).then((result) => result, (error) => error);
 		ok(r instanceof Error || r.isError, `${name} ${JSON.stringify(args)}: refused`, r);
