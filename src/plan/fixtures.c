@@ -66,8 +66,8 @@ static int begin_proc(struct plan *plan, const struct fixtures *f)
 
 	r = own ? plan_add(plan, OP_PROC, NULL, "/proc", 0)
 		: plan_add(plan, OP_BIND, "/proc", "/proc", OP_NOEXEC);
-	if (r == 0 && !f->nested)
-		r = plan_add(plan, OP_LIMIT_USERNS, NULL, NULL, 0);
+	if (r == 0)
+		r = plan_add(plan, OP_LIMIT_USERNS, NULL, NULL, f->nested ? OP_NESTED : 0);
 	if (r == 0 && !own)
 		r = plan_add(plan, OP_READONLY, NULL, "/proc", OP_NOEXEC);
 	if (r == 0 && own)

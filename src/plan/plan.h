@@ -41,7 +41,7 @@ enum op_kind {
 	OP_DEVPTS,       /* terminals of our own */
 	OP_CGROUP_VIEW,  /* the run's own limits, for programs that look; `src`: a v1 controller */
 	OP_READONLY,     /* what is at `dst`, read-only from here on */
-	OP_LIMIT_USERNS, /* no user namespace inside */
+	OP_LIMIT_USERNS, /* no user namespace inside; less of what is counted per user */
 	OP_NOTE,         /* a file at `dst`, or over the host's there, that says `src` */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
 	OP_LOOPBACK,     /* bring the private loopback up */
@@ -67,7 +67,7 @@ enum {
 	OP_OPTIONAL = 1 << 3,  /* skipped when it does not exist */
 	OP_FILE = 1 << 4,      /* `src` is no folder: the mount point is a file */
 	OP_VISIBLE = 1 << 5,   /* seccomp: processes of others can be seen */
-	OP_NESTED = 1 << 6,    /* seccomp: namespaces inside are allowed */
+	OP_NESTED = 1 << 6,    /* seccomp, limit-userns: namespaces inside are allowed */
 	OP_BARE = 1 << 7,      /* seccomp, drop-caps: without namespaces */
 	OP_OFFLINE = 1 << 8,   /* seccomp: no sockets */
 	OP_DEVICES = 1 << 9,   /* allow: requests to devices, too */

@@ -240,18 +240,58 @@ def case_bombs_end_in_time_PR11(p):
     canary.wait()
 
 
-def case_quotas_of_the_user_RS10(p):
-    """inotify instances are counted per user: the host's user keeps some."""
-    eat = ('import ctypes, sys, time\nlibc = ctypes.CDLL(None)\nn = 0\n'
-           'while libc.inotify_init() >= 0: n += 1\nprint("BOOTED", n, flush=True)\ntime.sleep(float(sys.argv[1]))')
-    m = mark()
-    proc = p.start_pale('--', PYTHON, '-c', eat, '20', m, stdout=subprocess.PIPE)
+def outlast(p, name, eat, *options):
+    """EAT takes all that it can get inside, twice as much as there is; outside there is one more."""
+    proc = p.start_pale('--tmpfs', '256m', *options, '--', PYTHON, '-c', eat, '1000000', '20', mark(), stdout=subprocess.PIPE)
     line = proc.stdout.readline()
-    ok(line.startswith(b'BOOTED') and 0 < int(line.split()[1]) <= 64, p, 'inside there is an end', line)
-    r = p.run(PYTHON, '-c', eat.replace('while libc', 'if libc'), '0')
-    ok(r.out.split()[-1:] == [b'1'], p, 'outside one more can be made', r)
+    ok(line.startswith(b'BOOTED') and 0 < int(line.split()[1]) < 1000000, p, f'{name}: inside there is an end', line)
+    r = p.run(PYTHON, '-c', eat, '1', '0')
+    ok(r.out.split()[-1:] == [b'1'], p, f'{name}: outside one more can be had', r)
     proc.kill()
     proc.wait()
+
+
+EATING = """
+import ctypes, os, signal, sys, tempfile, time
+libc = ctypes.CDLL(None)
+n, most = 0, int(sys.argv[1])
+%s
+print("BOOTED", n, flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+INSTANCES = EATING % 'while n < most and libc.inotify_init() >= 0: n += 1'
+WATCHES = EATING % """
+dir = tempfile.TemporaryDirectory()
+names = [f'{dir.name}/{i}'.encode() for i in range(min(most, 20000))]
+for name in names: open(name, 'w').close()
+while n < most:
+    fd = libc.inotify_init()
+    before = n
+    for name in names:
+        if n < most and libc.inotify_add_watch(fd, name, 2) > 0: n += 1
+    if fd < 0 or n == before: break
+"""
+SIGNALS = EATING % """
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+while n < most and libc.sigqueue(os.getpid(), signal.SIGRTMIN, None) == 0: n += 1
+"""
+MESSAGES = EATING % """
+class Attr(ctypes.Structure): _fields_ = [(f, ctypes.c_long) for f in ('flags', 'maxmsg', 'msgsize', 'curmsgs', 'a', 'b', 'c', 'd')]
+rt = ctypes.CDLL('libc.so.6')
+while n < most and rt.mq_open(f'/pale-{os.getpid()}-{n}'.encode(), os.O_CREAT | os.O_RDWR, 0o600, ctypes.byref(Attr(0, 10, 8192))) >= 0: n += 1
+for i in range(n if most == 1 else 0): rt.mq_unlink(f'/pale-{os.getpid()}-{i}'.encode())
+"""
+
+
+def case_quotas_of_the_user_RS10(p):
+    """What is counted per user: the host's user keeps some."""
+    outlast(p, 'signals', SIGNALS)
+    if ENGINE:
+        return
+    for name, eat in ('inotify instances', INSTANCES), ('inotify watches', WATCHES):
+        outlast(p, name, eat)
+        outlast(p, name + ', nested', eat, '--nested')
+    outlast(p, 'messages', MESSAGES, '--nested')  # Landlock lets nobody make a queue
 
 
 def case_descriptors_RS09(p):
