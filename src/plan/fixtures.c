@@ -101,7 +101,7 @@ static int begin_dev(struct plan *plan, const struct fixtures *f)
 	if (r == 0)
 		r = plan_add(plan, OP_DEVPTS, NULL, "/dev/pts", 0);
 	if (r == 0)
-		r = f->whole_root ? plan_add_tmpfs(plan, "/dev/shm", f->tmpfs, 01777)
+		r = f->whole_root ? plan_add_apart(plan, "/dev/shm", f->tmpfs, 01777)
 				  : plan_add_mode(plan, OP_PRIVATE, "/dev/shm", 01777);
 	return r;
 }

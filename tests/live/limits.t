@@ -105,6 +105,18 @@ def case_pids_RS03(p):
     ok(b'FOUR' not in r.out, p, 'and not one more', r)
 
 
+@only_root
+def case_pids_of_root_ME05(p):
+    """The kernel's own count of processes is not for the real root: without a cgroup there is no limit."""
+    args = [p.pale_path, 'run', '--filesystem', 'unrestricted', '--pids', '10']
+    line = 'echo BOOTED; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.2 & done; wait; echo ALL'
+    without = 'umount -R /sys/fs/cgroup && exec "$@"'
+    r = p.run('unshare', '-m', 'sh', '-c', without, 'sh', *args, '--', 'sh', '-c', line)
+    ok(r.code == 125 and b'BOOTED' not in r.out and b'pids' in r.err, p, 'refused where nothing holds it', r)
+    r = p.run('unshare', '-m', 'sh', '-c', without, 'sh', *args, '--allow-degraded', 'pids', '--', 'sh', '-c', line)
+    ok(r.code == 0 and b'ALL' in r.out, p, 'twin: allowed by name, and not held', r)
+
+
 def case_cpu(p):
     r = result(p, '--cpu', '1s', *allowed(p, 'cpu'), '--timeout', '30s', '--', 'sh', '-c', BURN)
     ok(r.result.get('outcome') == 'limit' and r.result.get('limit') == 'cpu', p,
@@ -132,6 +144,12 @@ def case_disk_RS05(p):
     ok(r.booted and b'No space left' in r.out, p, 'scratch ends at the limit', r)
     r = p.sh('--filesystem', 'readonly', '--disk', '100m', '--', fill)
     ok(b'No space left' not in r.out and r.code == 0, p, 'twin: below it there is room', r)
+    everywhere = 'for d in /tmp /var/tmp /run /dev/shm; do head -c 12m /dev/zero >$d/f; done 2>/dev/null; cat /tmp/f /var/tmp/f /run/f /dev/shm/f | wc -c'
+    for more in [], ['--read', '/']:
+        r = p.sh('--filesystem', 'readonly', '--disk', '16m', *more, '--', everywhere)
+        ok(r.booted and 12 << 20 < int(r.rest) <= 16 << 20, p, f'all private folders share it {more}', r)
+    r = p.sh('--filesystem', 'readonly', '--disk', '64m', '--read', '/', '--', everywhere)
+    ok(r.booted and int(r.rest) == 48 << 20, p, 'twin: there is room for all of them', r)
     r = p.sh('--disk', '1m', '--', 'echo RAN')
     ok(r.code == 125 and b'disk' in r.err and not r.booted, p,
        'a writable workspace has no such bound: refused', r)
@@ -300,7 +318,7 @@ def case_descriptors_RS09(p):
     ok(r.booted and b'24' in r.rest and r.code == 9, p, 'EMFILE inside, and the exit code arrives', r)
 
 
-main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_cpu,
+main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_pids_of_root_ME05, case_cpu,
      case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_removed_LC07_PR13,
      case_at_once_RS17, case_bombs_end_in_time_PR11, case_quotas_of_the_user_RS10,
      case_descriptors_RS09, uids=(1000,))
