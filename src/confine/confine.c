@@ -112,3 +112,25 @@ int confine_no_priority(struct err *err)
 
 	return r < 0 ? r : confine_limit(RLIMIT_NICE, 0, err);
 }
+
+/* They are counted for the user, whoever holds them: no signal that carries something, and no
+ * timer, can be had once they are used up. */
+int confine_spare_queues(struct err *err)
+{
+	static const int queues[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE};
+
+	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
+		struct rlimit limit;
+
+		if (getrlimit(queues[i], &limit) < 0)
+			return err_sys(err, -errno, "look at a limit");
+		if (limit.rlim_max == RLIM_INFINITY)
+			continue;
+		limit.rlim_max /= 2;
+		if (limit.rlim_cur > limit.rlim_max)
+			limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(queues[i], &limit) < 0)
+			return err_sys(err, -errno, "lower a limit to a half");
+	}
+	return 0;
+}

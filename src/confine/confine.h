@@ -29,6 +29,8 @@ int confine_no_core(struct err *err);
 int confine_limit(int resource, uint64_t value, struct err *err);
 /* No real-time priority, and none above the present one, whatever the user's limits are. */
 int confine_no_priority(struct err *err);
+/* Half of the user's signals that may wait, and of the bytes in POSIX queues: others keep the rest. */
+int confine_spare_queues(struct err *err);
 /* The filter of refused system calls. VARIANT: the first two are bits, the next two are for
  * a process without namespaces, the last ones for commands that share a pid namespace.
  * Needs no_new_privs. */

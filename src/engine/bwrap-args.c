@@ -322,7 +322,7 @@ static int write_simple(struct writer *w, const struct op *op, struct err *err)
 		r = put(w, "--proc", op->dst, NULL);
 		break;
 	case OP_LIMIT_USERNS:
-		r = strv_add(w->out, "--disable-userns");
+		r = op->flags & OP_NESTED ? 0 : strv_add(w->out, "--disable-userns");
 		break;
 	case OP_HOSTNAME:
 		r = put(w, "--hostname", op->src, NULL);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -62,24 +64,53 @@ static int keep_descriptors(int channel, const struct stdio *stdio, const struct
 /* What the kernel counts for each user, and for each user namespace below: the
  * user outside shall have some left. */
 static const struct {
-	const char *file, *value;
+	const char *file, *value; /* NULL: half of what the user has */
+	const char *all;
+	bool is_nesting; /* those below need it */
 } quotas[] = {
-	{"proc/sys/user/max_user_namespaces", "0"},
-	{"proc/sys/user/max_inotify_instances", "64"},
-	{"proc/sys/user/max_fanotify_groups", "16"},
+	{"proc/sys/user/max_user_namespaces", "0", NULL, true},
+	{"proc/sys/user/max_inotify_instances", "64", NULL, false},
+	{"proc/sys/user/max_inotify_watches", NULL, "proc/sys/fs/inotify/max_user_watches", false},
+	{"proc/sys/user/max_fanotify_groups", "16", NULL, false},
 };
 
-static int limit_userns(const struct builder *b, struct err *err)
+/* Half of the number in FILE, as text. */
+static int read_half(const struct builder *b, const char *file, char ret[32])
+{
+	_cleanup_(fd_closep) int fd = path_open_nolink(b->root, file, O_RDONLY, 0);
+	ssize_t n = fd < 0 ? 0 : read(fd, ret, 31);
+
+	if (fd < 0 || n < 0)
+		return fd < 0 ? fd : -errno;
+	ret[n] = '\0';
+	snprintf(ret, 32, "%llu", strtoull(ret, NULL, 10) / 2);
+	return 0;
+}
+
+static int lower_quota(const struct builder *b, size_t i)
+{
+	_cleanup_(fd_closep) int fd = path_open_nolink(b->root, quotas[i].file, O_WRONLY, 0);
+	const char *value = quotas[i].value;
+	char half[32];
+	int r = fd < 0 ? fd : 0;
+
+	if (r == 0 && !value) {
+		r = read_half(b, quotas[i].all, half);
+		value = half;
+	}
+	return r < 0 ? r : fd_write_all(fd, value, strlen(value));
+}
+
+static int limit_userns(const struct builder *b, const struct op *op, struct err *err)
 {
 	for (size_t i = 0; i < array_len(quotas); i++) {
-		_cleanup_(fd_closep) int fd = path_open_nolink(b->root, quotas[i].file, O_WRONLY,
-							       0);
-		int r = fd;
+		int r;
 
-		if (fd == -ENOENT && i > 0)
+		if (quotas[i].is_nesting && op->flags & OP_NESTED)
+			continue;
+		r = lower_quota(b, i);
+		if (r == -ENOENT && i > 0)
 			continue; /* a kernel without it has nothing to share out */
-		if (fd >= 0)
-			r = fd_write_all(fd, quotas[i].value, strlen(quotas[i].value));
 		if (r < 0)
 			return err_sys(err, r, "lower %s inside", quotas[i].file);
 	}
@@ -126,7 +157,7 @@ static int apply(struct builder *b, const struct landlock *landlock, const struc
 		r = join_cgroup(b, err);
 		return r < 0 ? r : builder_apply(b, op, err);
 	case OP_LIMIT_USERNS:
-		return limit_userns(b, err);
+		return limit_userns(b, op, err);
 	case OP_PIVOT:
 		return b->staging && staged_report(b, CHANNEL, err) < 0 ? -EPIPE
 									: builder_pivot(b, err);

@@ -298,6 +298,17 @@ static int apply_note(struct builder *b, const struct op *op, struct err *err)
 	return r < 0 ? err_sys(err, r, "write %s", op->dst) : 0;
 }
 
+/* So that one size holds for all of them together. */
+static int lend(struct builder *b, struct spot spot, mode_t mode)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "private-%u", b->lent++);
+	if (mkdirat(b->aux, name, mode) < 0)
+		return -errno;
+	return rebind((struct spot){.dir = b->aux, .name = name}, spot, 0, 0);
+}
+
 static int apply_private(struct builder *b, const struct op *op, struct err *err)
 {
 	_cleanup_(spot_release) struct spot spot = SPOT_OF(-1);
@@ -305,6 +316,10 @@ static int apply_private(struct builder *b, const struct op *op, struct err *err
 
 	if (r < 0)
 		return err_sys(err, r, "make %s", op->dst);
+	if (op->flags & OP_APART) {
+		r = lend(b, spot, op->mode);
+		return r < 0 ? err_sys(err, r, "lend %s a folder", op->dst) : 0;
+	}
 	if (spot.opened && !target_is_ours(b, spot.dir))
 		return err_set(err, ERR_SYSTEM, -EXDEV, "%s is the host's", op->dst);
 	r = rebind(spot, spot, 0, 0);

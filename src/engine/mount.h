@@ -27,7 +27,8 @@ struct builder {
 	int root; /* the new one */
 	bool root_ours;
 	int aux;      /* our folder in it, for what is mounted elsewhere; -1 */
-	dev_t own[8]; /* filesystems that we made */
+	unsigned lent; /* folders of that */
+	dev_t own[8];  /* filesystems that we made */
 	size_t own_len;
 	int channel; /* where the mounts come from that only the parent may make; -1 */
 	struct inbox inbox;

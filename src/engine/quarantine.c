@@ -44,10 +44,17 @@ static int ready(struct quarantine *q, struct err *err)
 	return q->fd < 0 ? q->fd : 0;
 }
 
+/* NFS, 9p and others know no such flag. Nobody else uses the names that we give. */
 static int move(int from, const char *name, int to, const char *new_name)
 {
-	return sys_result(
+	int r = sys_result(
 		syscall(SYS_renameat2, from, name, to, new_name, 1 /* RENAME_NOREPLACE */));
+
+	if (r != -EINVAL)
+		return r;
+	if (faccessat(to, new_name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return renameat(from, name, to, new_name) < 0 ? -errno : 0;
 }
 
 /* A folder that its owner may not write cannot be moved, nor anything out of it. */

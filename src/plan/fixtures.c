@@ -66,8 +66,8 @@ static int begin_proc(struct plan *plan, const struct fixtures *f)
 
 	r = own ? plan_add(plan, OP_PROC, NULL, "/proc", 0)
 		: plan_add(plan, OP_BIND, "/proc", "/proc", OP_NOEXEC);
-	if (r == 0 && !f->nested)
-		r = plan_add(plan, OP_LIMIT_USERNS, NULL, NULL, 0);
+	if (r == 0)
+		r = plan_add(plan, OP_LIMIT_USERNS, NULL, NULL, f->nested ? OP_NESTED : 0);
 	if (r == 0 && !own)
 		r = plan_add(plan, OP_READONLY, NULL, "/proc", OP_NOEXEC);
 	if (r == 0 && own)
@@ -101,7 +101,7 @@ static int begin_dev(struct plan *plan, const struct fixtures *f)
 	if (r == 0)
 		r = plan_add(plan, OP_DEVPTS, NULL, "/dev/pts", 0);
 	if (r == 0)
-		r = f->whole_root ? plan_add_tmpfs(plan, "/dev/shm", f->tmpfs, 01777)
+		r = f->whole_root ? plan_add_apart(plan, "/dev/shm", f->tmpfs, 01777)
 				  : plan_add_mode(plan, OP_PRIVATE, "/dev/shm", 01777);
 	return r;
 }

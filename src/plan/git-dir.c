@@ -108,7 +108,7 @@ static int read_global(struct git *git, struct err *err)
 	for (size_t i = 0; i < array_len(files) && r == 0; i++)
 		if (files[i] && files[i][0] == '/')
 			r = git_read_config(git, "/", files[i], err);
-	return r;
+	return r < 0 ? r : git_protect_hooks(git, NULL, err);
 }
 
 /* Why PATH, which could not be looked at, is none that we, and so git, could use: 0. Else it may
@@ -173,6 +173,8 @@ static int read_enclosing(struct git *git, const char *folder, struct err *err)
 		common = pointer[0] == '/' ? strdup(pointer) : path_join(dir, pointer);
 		r = common ? git_read_config(git, common, "config", err) : err_oom(err);
 	}
+	if (r == 0)
+		r = git_protect_hooks(git, dir, err);
 	git->top = git->workspace;
 	return r;
 }
@@ -257,6 +259,9 @@ int git_dir_probe(const char *workspace, const char *home, struct protection *re
 	if (r == 0)
 		r = read_global(&git, err);
 	strv_release(&git.seen);
+	strv_release(&git.tops);
+	strv_release(&git.hooks);
+	free(git.worktree);
 	return r < 0 ? err_hint(
 			       err, r,
 			       "what git would execute here cannot be told: mend or remove what is named")

@@ -21,6 +21,9 @@ struct git {
 	const char *home;
 	struct protection *protection;
 	struct strv seen;     /* repositories */
+	struct strv tops;     /* working trees that repositories name: of submodules */
+	struct strv hooks;    /* folders that were read of and are not protected yet */
+	char *worktree;       /* the same of a working tree */
 	struct strv *modules; /* submodules that the configuration names; NULL: of no interest */
 	unsigned visited, visited_inside;
 	unsigned module_depth;
@@ -33,6 +36,9 @@ int git_protect(struct git *git, const char *base, const char *path, struct err 
 int git_protect_repository(struct git *git, const char *dir, struct err *err);
 /* The file at PATH, from DIR, and what it includes. */
 int git_read_config(struct git *git, const char *dir, const char *path, struct err *err);
+/* Protect the folders of hooks that were read of: in the working tree that the configuration of DIR
+ * named, or else in the top. DIR is NULL where it is nobody's, and obeyed in all of them. */
+int git_protect_hooks(struct git *git, const char *dir, struct err *err);
 /* 0 and an empty text when it is no regular file or out of our reach: the
  * command, which has no more rights than we, cannot write it either. */
 int git_read_text(const char *path, size_t max, struct str *ret, struct err *err);

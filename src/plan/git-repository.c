@@ -60,21 +60,54 @@ static int expand(const struct git *git, const char *value, char **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Hooks are looked up from the top of the working tree. husky puts stubs into a
- * folder "_" that run the files around it. */
-static int protect_hooks_path(struct git *git, const char *path, struct err *err)
+/* husky puts stubs into a folder "_" that run the files around it. */
+static int protect_hooks_at(struct git *git, const char *top, const char *path, struct err *err)
 {
 	size_t len = strlen(path);
 	int r;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	r = git_protect(git, git->top, path, err);
+	r = git_protect(git, top, path, err);
 	if (r == 0 && len > 2 && strncmp(path + len - 2, "/_", 2) == 0) {
 		_cleanup_(freep) char *around = strndup(path, len - 2);
 
-		r = around ? git_protect(git, git->top, around, err) : err_oom(err);
+		r = around ? git_protect(git, top, around, err) : err_oom(err);
 	}
+	return r;
+}
+
+/* Where DIR has its working tree; NULL: it does not say, or there is none. */
+static int find_top(struct git *git, const char *dir, const char **ret, struct err *err)
+{
+	_cleanup_(freep) char *value = take_ptr(git->worktree);
+	_cleanup_(freep) char *path = NULL;
+	_cleanup_(freep) char *top = NULL;
+
+	*ret = NULL;
+	if (!value || !dir)
+		return 0;
+	path = value[0] == '/' ? strdup(value) : path_join(dir, value);
+	top = path ? realpath(path, NULL) : NULL;
+	if (!path || (top && strv_add(&git->tops, top) < 0))
+		return err_oom(err);
+	*ret = top ? git->tops.items[git->tops.len - 1] : NULL;
+	return 0;
+}
+
+int git_protect_hooks(struct git *git, const char *dir, struct err *err)
+{
+	const char *top;
+	int r = find_top(git, dir, &top, err);
+
+	for (size_t i = 0; i < git->hooks.len && r == 0; i++) {
+		const char *path = git->hooks.items[i];
+
+		r = protect_hooks_at(git, top ? top : git->top, path, err);
+		for (size_t j = 0; !dir && path[0] != '/' && j < git->tops.len && r == 0; j++)
+			r = protect_hooks_at(git, git->tops.items[j], path, err);
+	}
+	strv_release(&git->hooks);
 	return r;
 }
 
@@ -88,6 +121,11 @@ static int take_variable(void *data, const char *section, const char *subsection
 		       str_eq(key, "path");
 	_cleanup_(freep) char *path = NULL;
 
+	if (value && str_eq(section, "core") && !subsection && str_eq(key, "worktree")) {
+		free(reading->git->worktree);
+		reading->git->worktree = strdup(value);
+		return reading->git->worktree ? 0 : err_oom(reading->err);
+	}
 	if (modules && subsection && str_eq(section, "submodule") && !strv_has(modules, subsection))
 		return strv_add(modules, subsection) < 0 ? err_oom(reading->err) : 0;
 	if ((!hooks && !include) || !value)
@@ -96,8 +134,9 @@ static int take_variable(void *data, const char *section, const char *subsection
 		return err_oom(reading->err);
 	if (!path)
 		return 0;
-	return hooks ? protect_hooks_path(reading->git, path, reading->err)
-		     : git_read_config(reading->git, reading->dir, path, reading->err);
+	if (hooks)
+		return strv_add(&reading->git->hooks, path) < 0 ? err_oom(reading->err) : 0;
+	return git_read_config(reading->git, reading->dir, path, reading->err);
 }
 
 int git_read_text(const char *path, size_t max, struct str *ret, struct err *err)
@@ -162,7 +201,9 @@ static int protect_names(struct git *git, const char *dir, struct err *err)
 	}
 	if (r == 0)
 		r = read_walked(git, &config, err);
-	return r < 0 ? r : read_walked(git, &worktree, err);
+	if (r == 0)
+		r = read_walked(git, &worktree, err);
+	return r < 0 ? r : git_protect_hooks(git, dir, err);
 }
 
 bool git_has(const char *dir, const char *name)

@@ -190,7 +190,7 @@ static int emit_place(struct layout *l, const struct place *place, const struct 
 	case ACCESS_PRIVATE:
 		/* The root's own tmpfs can lend a folder only where it is to be seen. */
 		return around && around->access != ACCESS_PRIVATE
-			       ? plan_add_tmpfs(plan, place->dst, l->spec->tmpfs, place->mode)
+			       ? plan_add_apart(plan, place->dst, l->spec->tmpfs, place->mode)
 			       : plan_add_mode(plan, OP_PRIVATE, place->dst, place->mode);
 	case ACCESS_READ:
 		return plan_add_bind(plan, OP_BIND, place->src, place->dst,

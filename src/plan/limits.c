@@ -43,6 +43,12 @@ static int copy_site(struct limits *limits, const struct cgroup_site *site, enum
 	return 0;
 }
 
+/* Is the command the host's uid 0 underneath? */
+static bool is_host_root(const struct plan *plan)
+{
+	return plan->uid == 0 && (plan->idmap == IDMAP_IDENTITY || plan->idmap == IDMAP_OWNER);
+}
+
 static int judge_pids(struct compiler *c)
 {
 	struct limits *limits = &c->plan->limits;
@@ -58,6 +64,9 @@ static int judge_pids(struct compiler *c)
 	if (!(c->plan->namespaces & CLONE_NEWUSER))
 		return judge_give_up(c, DIM_PIDS, UNENFORCED,
 				     "no cgroup, and no user namespace that would count");
+	if (is_host_root(c->plan))
+		return judge_give_up(c, DIM_PIDS, UNENFORCED,
+				     "no cgroup, and the kernel counts no processes of root's");
 	plan_verdict(c->plan, key, ENFORCED, "RLIMIT_NPROC of a user namespace of its own");
 	return 0;
 }
@@ -76,7 +85,8 @@ static int judge_counted(struct compiler *c, enum dim dim, uint64_t value, const
 	return 0;
 }
 
-/* Scratch is a tmpfs, whose size holds. Other folders have no such bound. */
+/* Scratch is a tmpfs, whose size holds. Other folders have no such bound. bwrap makes a tmpfs for
+ * each. */
 static int judge_disk(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -87,6 +97,8 @@ static int judge_disk(struct compiler *c)
 
 	if (!is_set(spec->disk))
 		return 0;
+	if (scratch_only && c->plan->engine == ENGINE_BWRAP)
+		return judge_give_up(c, DIM_DISK, DEGRADED, "size of each private folder's tmpfs");
 	if (scratch_only) {
 		plan_verdict(c->plan, dim_name(DIM_DISK), ENFORCED, "size of the tmpfs");
 		return 0;

@@ -133,6 +133,14 @@ int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t 
 	return add(plan, (struct op){.kind = kind, .mode = mode}, NULL, dst);
 }
 
+int plan_add_apart(struct plan *plan, const char *dst, uint64_t size, mode_t mode)
+{
+	if (plan->engine == ENGINE_BWRAP)
+		return plan_add_tmpfs(plan, dst, size, mode);
+	return add(plan, (struct op){.kind = OP_PRIVATE, .flags = OP_APART, .mode = mode}, NULL,
+		   dst);
+}
+
 int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size)
 {
 	return add(plan, (struct op){.kind = kind, .size = size}, NULL, NULL);

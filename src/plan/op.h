@@ -13,6 +13,8 @@ int plan_add_bind(struct plan *plan, enum op_kind kind, const char *src, const c
 int plan_add_tmpfs_root(struct plan *plan, uint64_t size);
 int plan_add_tmpfs(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
 int plan_add_size(struct plan *plan, enum op_kind kind, uint64_t size);
+/* A private folder where the host's own files are around it: all of them share SIZE, but for bwrap. */
+int plan_add_apart(struct plan *plan, const char *dst, uint64_t size, mode_t mode);
 int plan_add_mode(struct plan *plan, enum op_kind kind, const char *dst, mode_t mode);
 /* A folder for plan_add_guard(); NULL: no memory. */
 const char *plan_guarded_dir(struct plan *plan, const char *dir);

@@ -30,7 +30,7 @@ enum op_kind {
 	OP_AUX,       /* our own folder: what hides, and the layers of overlays */
 	OP_SYMLINK,   /* `dst` -> `src` */
 	OP_BIND,      /* the host's `src` at `dst` */
-	OP_PRIVATE,   /* a writable folder of the root's own tmpfs, with `mode` */
+	OP_PRIVATE,   /* a writable folder of the root's own tmpfs, or of our own folder's, `mode` */
 	OP_OVERLAY, /* the host's `src` at `dst`, or what is there; writes stay in our own folder */
 	OP_STAGED,  /* the host's `src` at `dst`; writes go to the stage */
 	OP_WRITABLE,     /* what is at `dst`, writable again */
@@ -41,7 +41,7 @@ enum op_kind {
 	OP_DEVPTS,       /* terminals of our own */
 	OP_CGROUP_VIEW,  /* the run's own limits, for programs that look; `src`: a v1 controller */
 	OP_READONLY,     /* what is at `dst`, read-only from here on */
-	OP_LIMIT_USERNS, /* no user namespace inside */
+	OP_LIMIT_USERNS, /* no user namespace inside; less of what is counted per user */
 	OP_NOTE,         /* a file at `dst`, or over the host's there, that says `src` */
 	OP_PIVOT,        /* enter the new root, let go of the old one */
 	OP_LOOPBACK,     /* bring the private loopback up */
@@ -67,7 +67,7 @@ enum {
 	OP_OPTIONAL = 1 << 3,  /* skipped when it does not exist */
 	OP_FILE = 1 << 4,      /* `src` is no folder: the mount point is a file */
 	OP_VISIBLE = 1 << 5,   /* seccomp: processes of others can be seen */
-	OP_NESTED = 1 << 6,    /* seccomp: namespaces inside are allowed */
+	OP_NESTED = 1 << 6,    /* seccomp, limit-userns: namespaces inside are allowed */
 	OP_BARE = 1 << 7,      /* seccomp, drop-caps: without namespaces */
 	OP_OFFLINE = 1 << 8,   /* seccomp: no sockets */
 	OP_DEVICES = 1 << 9,   /* allow: requests to devices, too */
@@ -81,6 +81,7 @@ enum {
 	OP_BROKERED = 1 << 17, /* seccomp: … and of what is sent to an address */
 	OP_SOCKETS = 1 << 18,  /* landlock: unix sockets by path are those made inside, and
 				* those that are allowed; allow: this one is */
+	OP_APART = 1 << 19,    /* private: of our own folder's tmpfs, over what is there */
 };
 
 struct op {

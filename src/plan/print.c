@@ -44,6 +44,7 @@ static const struct {
 	{OP_PROFILE, "profile"},
 	{OP_BROKERED, "broker"},
 	{OP_SHARED, "shared"},
+	{OP_APART, "apart"},
 };
 
 static bool shows_flag(const struct plan *plan, unsigned flag)

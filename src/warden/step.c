@@ -44,6 +44,8 @@ static int apply_no_new_privs(struct err *err)
 {
 	int r = confine_no_priority(err);
 
+	if (r == 0)
+		r = confine_spare_queues(err);
 	return r < 0 ? r : confine_no_new_privs(err);
 }
 

@@ -206,6 +206,30 @@ def case_hooks_elsewhere_PT03(p):
 
 
 @only_first
+def case_hooks_of_submodules_PT03(p):
+    """Git looks for them from the top of the submodule's own working tree."""
+    sub, hook = p.base / 'sub', p.ws / 'lib/one/.husky/_/pre-commit'
+    for whose in 'submodule', 'user':
+        clean(p, sub)
+        p.write(p.home / '.gitconfig', '[user]\nname = A\nemail = a@b\n')
+        make(p, sub)
+        make(p, p.ws)
+        p.run(*GIT, 'submodule', 'add', '-q', sub, 'lib/one')
+        p.write(hook, '#!/bin/sh\n', 0o755)
+        p.run(*GIT, 'config', *(['--global'] if whose == 'user' else []), 'core.hooksPath', '.husky/_', cwd=p.ws / 'lib/one')
+        evil = 'echo "touch $PWD/ran" >>lib/one/.husky/_/pre-commit; echo x >lib/one/.husky/x; '
+        r = p.sh('--', evil + 'cd lib/one && echo 1 >new && git add new && git commit -qm new')
+        g = p.run(*GIT, 'commit', '-qm', 'host', '--allow-empty', cwd=p.ws / 'lib/one')
+        ok(r.booted and r.code == 0 and g.code == 0 and not (p.ws / 'ran').exists() and sorted(os.listdir(hook.parent.parent)) == ['_'],
+           p, f'the {whose}\'s configuration: they stay, and commits work', f'{r}\n{g}')
+        p.sh('--preset', 'off', '--', evil)
+        p.run(*GIT, 'commit', '-qm', 'host', '--allow-empty', cwd=p.ws / 'lib/one')
+        ok((p.ws / 'ran').exists(), p, f'the {whose}\'s configuration: twin: without a boundary git runs it', r)
+    p.write(p.home / '.gitconfig', '')
+    clean(p, sub)
+
+
+@only_first
 def case_submodules_and_bare_PT04_PT05(p):
     sub = p.base / 'sub'
     clean(p, sub)
@@ -280,4 +304,4 @@ def case_what_an_earlier_run_prepared_PT04(p):
 
 
 main(case_what_an_earlier_run_prepared_PT04, case_work_inside, case_linked_worktree_PT04, case_not_ones_own, case_pointers_PT04,
-     case_hooks_elsewhere_PT03, case_submodules_and_bare_PT04_PT05)
+     case_hooks_elsewhere_PT03, case_hooks_of_submodules_PT03, case_submodules_and_bare_PT04_PT05)

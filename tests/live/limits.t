@@ -105,6 +105,18 @@ def case_pids_RS03(p):
     ok(b'FOUR' not in r.out, p, 'and not one more', r)
 
 
+@only_root
+def case_pids_of_root_ME05(p):
+    """The kernel's own count of processes is not for the real root: without a cgroup there is no limit."""
+    args = [p.pale_path, 'run', '--filesystem', 'unrestricted', '--pids', '10']
+    line = 'echo BOOTED; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.2 & done; wait; echo ALL'
+    without = 'umount -R /sys/fs/cgroup && exec "$@"'
+    r = p.run('unshare', '-m', 'sh', '-c', without, 'sh', *args, '--', 'sh', '-c', line)
+    ok(r.code == 125 and b'BOOTED' not in r.out and b'pids' in r.err, p, 'refused where nothing holds it', r)
+    r = p.run('unshare', '-m', 'sh', '-c', without, 'sh', *args, '--allow-degraded', 'pids', '--', 'sh', '-c', line)
+    ok(r.code == 0 and b'ALL' in r.out, p, 'twin: allowed by name, and not held', r)
+
+
 def case_cpu(p):
     r = result(p, '--cpu', '1s', *allowed(p, 'cpu'), '--timeout', '30s', '--', 'sh', '-c', BURN)
     ok(r.result.get('outcome') == 'limit' and r.result.get('limit') == 'cpu', p,
@@ -132,6 +144,12 @@ def case_disk_RS05(p):
     ok(r.booted and b'No space left' in r.out, p, 'scratch ends at the limit', r)
     r = p.sh('--filesystem', 'readonly', '--disk', '100m', '--', fill)
     ok(b'No space left' not in r.out and r.code == 0, p, 'twin: below it there is room', r)
+    everywhere = 'for d in /tmp /var/tmp /run /dev/shm; do head -c 12m /dev/zero >$d/f; done 2>/dev/null; cat /tmp/f /var/tmp/f /run/f /dev/shm/f | wc -c'
+    for more in [], ['--read', '/']:
+        r = p.sh('--filesystem', 'readonly', '--disk', '16m', *more, '--', everywhere)
+        ok(r.booted and 12 << 20 < int(r.rest) <= 16 << 20, p, f'all private folders share it {more}', r)
+    r = p.sh('--filesystem', 'readonly', '--disk', '64m', '--read', '/', '--', everywhere)
+    ok(r.booted and int(r.rest) == 48 << 20, p, 'twin: there is room for all of them', r)
     r = p.sh('--disk', '1m', '--', 'echo RAN')
     ok(r.code == 125 and b'disk' in r.err and not r.booted, p,
        'a writable workspace has no such bound: refused', r)
@@ -240,18 +258,58 @@ def case_bombs_end_in_time_PR11(p):
     canary.wait()
 
 
-def case_quotas_of_the_user_RS10(p):
-    """inotify instances are counted per user: the host's user keeps some."""
-    eat = ('import ctypes, sys, time\nlibc = ctypes.CDLL(None)\nn = 0\n'
-           'while libc.inotify_init() >= 0: n += 1\nprint("BOOTED", n, flush=True)\ntime.sleep(float(sys.argv[1]))')
-    m = mark()
-    proc = p.start_pale('--', PYTHON, '-c', eat, '20', m, stdout=subprocess.PIPE)
+def outlast(p, name, eat, *options):
+    """EAT takes all that it can get inside, twice as much as there is; outside there is one more."""
+    proc = p.start_pale('--tmpfs', '256m', *options, '--', PYTHON, '-c', eat, '1000000', '20', mark(), stdout=subprocess.PIPE)
     line = proc.stdout.readline()
-    ok(line.startswith(b'BOOTED') and 0 < int(line.split()[1]) <= 64, p, 'inside there is an end', line)
-    r = p.run(PYTHON, '-c', eat.replace('while libc', 'if libc'), '0')
-    ok(r.out.split()[-1:] == [b'1'], p, 'outside one more can be made', r)
+    ok(line.startswith(b'BOOTED') and 0 < int(line.split()[1]) < 1000000, p, f'{name}: inside there is an end', line)
+    r = p.run(PYTHON, '-c', eat, '1', '0')
+    ok(r.out.split()[-1:] == [b'1'], p, f'{name}: outside one more can be had', r)
     proc.kill()
     proc.wait()
+
+
+EATING = """
+import ctypes, os, signal, sys, tempfile, time
+libc = ctypes.CDLL(None)
+n, most = 0, int(sys.argv[1])
+%s
+print("BOOTED", n, flush=True)
+time.sleep(float(sys.argv[2]))
+"""
+INSTANCES = EATING % 'while n < most and libc.inotify_init() >= 0: n += 1'
+WATCHES = EATING % """
+dir = tempfile.TemporaryDirectory()
+names = [f'{dir.name}/{i}'.encode() for i in range(min(most, 20000))]
+for name in names: open(name, 'w').close()
+while n < most:
+    fd = libc.inotify_init()
+    before = n
+    for name in names:
+        if n < most and libc.inotify_add_watch(fd, name, 2) > 0: n += 1
+    if fd < 0 or n == before: break
+"""
+SIGNALS = EATING % """
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+while n < most and libc.sigqueue(os.getpid(), signal.SIGRTMIN, None) == 0: n += 1
+"""
+MESSAGES = EATING % """
+class Attr(ctypes.Structure): _fields_ = [(f, ctypes.c_long) for f in ('flags', 'maxmsg', 'msgsize', 'curmsgs', 'a', 'b', 'c', 'd')]
+rt = ctypes.CDLL('libc.so.6')
+while n < most and rt.mq_open(f'/pale-{os.getpid()}-{n}'.encode(), os.O_CREAT | os.O_RDWR, 0o600, ctypes.byref(Attr(0, 10, 8192))) >= 0: n += 1
+for i in range(n if most == 1 else 0): rt.mq_unlink(f'/pale-{os.getpid()}-{i}'.encode())
+"""
+
+
+def case_quotas_of_the_user_RS10(p):
+    """What is counted per user: the host's user keeps some."""
+    outlast(p, 'signals', SIGNALS)
+    if ENGINE:
+        return
+    for name, eat in ('inotify instances', INSTANCES), ('inotify watches', WATCHES):
+        outlast(p, name, eat)
+        outlast(p, name + ', nested', eat, '--nested')
+    outlast(p, 'messages', MESSAGES, '--nested')  # Landlock lets nobody make a queue
 
 
 def case_descriptors_RS09(p):
@@ -260,7 +318,7 @@ def case_descriptors_RS09(p):
     ok(r.booted and b'24' in r.rest and r.code == 9, p, 'EMFILE inside, and the exit code arrives', r)
 
 
-main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_cpu,
+main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_pids_of_root_ME05, case_cpu,
      case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_removed_LC07_PR13,
      case_at_once_RS17, case_bombs_end_in_time_PR11, case_quotas_of_the_user_RS10,
      case_descriptors_RS09, uids=(1000,))

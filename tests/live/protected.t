@@ -419,6 +419,18 @@ def case_full_disk_PT02(p):
            not (p.ws / '.envrc').exists() and not (p.ws / '.vscode').exists(), p, f'{what} is gone, and the run ends', r)
 
 
+def case_without_noreplace_PT02(p):
+    """NFS, 9p and others refuse every flag of renameat2(2)."""
+    if not shutil.which('strace'):
+        return skip(p, 'no strace')
+    p.no_config()
+    r = p.run('strace', '-qq', '-o', '/dev/null', '-e', 'trace=renameat2', '-e', 'inject=renameat2:error=EINVAL',
+              *p.pale_argv('--', 'sh', '-c', 'echo BOOTED; echo evil >.envrc; sleep 0.3; mkdir .vscode; sleep 0.3; echo OVER'))
+    kept = {f.name for d in p.base.glob('state/pale/*/quarantine/*') for f in d.iterdir()}
+    ok(b'BOOTED' in r.out and b'OVER' in r.out and not list(p.ws.glob('.envrc')) + list(p.ws.glob('.vscode')) + list(p.ws.glob('pale-quarantined-*')) and
+       {'1-.envrc', '2-.vscode'} <= kept, p, 'they are taken away all the same', f'{r}\n{kept} {os.listdir(p.ws)}')
+
+
 def case_only_where_it_matters(p):
     fresh(p)
     p.write(p.ws / '.vscode/x', 'x\n')
@@ -576,4 +588,4 @@ def case_while_pale_is_stopped(p):
 main(case_verbs_of_pale_meanwhile, case_while_pale_is_stopped, case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
      case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
      case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_behind_a_closed_folder_PT02, case_all_go_on, case_full_disk_PT02, case_only_where_it_matters,
-     case_folded_case_PT07, case_without_inotify, case_window_PT02)
+     case_folded_case_PT07, case_without_inotify, case_without_noreplace_PT02, case_window_PT02)
