@@ -322,7 +322,7 @@ void answer_release(struct answer *answer)
 /* Of the codes that pale prints, which? */
 static enum err_code code_of(const char *name)
 {
-	for (int code = ERR_SYSTEM; code <= ERR_NO_NAMESPACES; code++)
+	for (int code = ERR_SYSTEM; code <= ERR_LAST; code++)
 		if (str_eq(name, err_code_name((enum err_code)code)))
 			return (enum err_code)code;
 	return ERR_SYSTEM;
@@ -346,6 +346,7 @@ static int errno_of(enum err_code code)
 	case ERR_NOT_EXECUTABLE:
 		return EACCES;
 	case ERR_SYSTEM:
+	case ERR_LOST:
 		break;
 	}
 	return EIO;

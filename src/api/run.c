@@ -2,6 +2,7 @@
 #include "api/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -498,6 +499,8 @@ int run_error_status(const struct err *err)
 {
 	if (err->code == ERR_NOT_FOUND)
 		return EXIT_NOT_FOUND;
+	if (err->code == ERR_LOST) /* what held it is gone, and so it was killed */
+		return EXIT_SIGNAL + SIGKILL;
 	return err->code == ERR_NOT_EXECUTABLE ? EXIT_NOT_EXECUTABLE : EXIT_NOT_RUN;
 }
 

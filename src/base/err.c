@@ -13,6 +13,7 @@ static const char *const code_names[] = {
 	[ERR_TRUST] = "trust",         [ERR_UNSUPPORTED] = "unsupported",
 	[ERR_NOT_FOUND] = "not_found", [ERR_NOT_EXECUTABLE] = "not_executable",
 	[ERR_NO_IDMAP] = "no_idmap",   [ERR_NO_NAMESPACES] = "no_namespaces",
+	[ERR_LOST] = "lost",
 };
 
 int err_set(struct err *err, enum err_code code, int r, const char *fmt, ...)

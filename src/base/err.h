@@ -20,6 +20,8 @@ enum err_code {
 	ERR_NOT_EXECUTABLE, /* the program exists and cannot be executed (126) */
 	ERR_NO_IDMAP,       /* a filesystem cannot be id-mapped; nothing was executed */
 	ERR_NO_NAMESPACES,  /* this host refuses them; nothing was executed */
+	ERR_LOST,           /* it may have been executed, and its end is not known */
+	ERR_LAST = ERR_LOST,
 };
 
 struct err {

@@ -100,7 +100,7 @@ static int pass_error(struct json_slice error, struct err *err)
 	enum err_code code = ERR_SYSTEM;
 	int r = -EPERM;
 
-	for (int i = ERR_SYSTEM; i <= ERR_NO_NAMESPACES; i++)
+	for (int i = ERR_SYSTEM; i <= ERR_LAST; i++)
 		if (name && str_eq(name, err_code_name((enum err_code)i)))
 			code = (enum err_code)i;
 	err_set(err, code, r, "%s", message ? message : "pale could not run it");

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/proc.h"
 #include "mcp/impl.h"
+#include "mcp/views.h"
 
 enum { TRIES_MAX = 40, RETRY_MS = 25, CLEAN_MS = 3000 };
 
@@ -207,12 +208,11 @@ void session_check(struct server *server)
 }
 
 /* The code first: messages may quote what a client has sent. */
-static bool says(json_t *error, const char *code, const char *text)
+static bool says(json_t *error, enum err_code code, const char *text)
 {
 	const char *message = json_string_value(json_object_get(error, "message"));
 
-	return str_eq(json_string_value(json_object_get(error, "code")), code) && message &&
-	       strstr(message, text);
+	return error_is(error, code) && message && strstr(message, text);
 }
 
 bool session_replace(struct server *server, struct call *call, json_t *error)
@@ -223,14 +223,14 @@ bool session_replace(struct server *server, struct call *call, json_t *error)
 	if (!call->needs_session || call->retried)
 		return false;
 	/* It may have been executed: then never again. */
-	if (says(error, "system", "before its result was known")) {
+	if (error_is(error, ERR_LOST)) {
 		if (call->generation == session->generation)
 			let_go(session);
 		return false;
 	}
 	/* Another call has seen to it already. */
 	if (call->generation == session->generation) {
-		if (!is_gone && !says(error, "policy", "has changed since session"))
+		if (!is_gone && !says(error, ERR_POLICY, "has changed since session"))
 			return false;
 		let_go(session);
 		free(session->notice);

@@ -8,7 +8,6 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
-#include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
 #include "config/keys.h"
@@ -31,10 +30,15 @@ int view_line(const char *head, const char *text, struct str *out)
 	return r;
 }
 
+bool error_is(json_t *error, enum err_code code)
+{
+	return str_eq(text_of(error, "code"), err_code_name(code));
+}
+
 int view_message(const char *head, json_t *error, struct str *out)
 {
-	const char *text = text_of(error, "message"), *code = text_of(error, "code");
-	bool has_lines = code && strcmp(code, err_code_name(ERR_TRUST)) == 0;
+	const char *text = text_of(error, "message");
+	bool has_lines = error_is(error, ERR_TRUST);
 	int r = str_append(out, head);
 
 	for (size_t len; r == 0 && text && *text; text += len) {
@@ -52,8 +56,7 @@ static int put_error(json_t *error, struct str *out)
 {
 	const char *message = text_of(error, "message"), *hint = text_of(error, "hint");
 	/* Who is told that it did not run will do it again. */
-	bool lost = message && strstr(message, "before its result was known");
-	const char *head = lost ? "it may have run: " : "not run: ";
+	const char *head = error_is(error, ERR_LOST) ? "it may have run: " : "not run: ";
 	int r = message ? view_message(head, error, out)
 			: str_append(out, "not run: no reason is known");
 

@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
+
 struct str;
 struct tool;
 
+/* Is it ERROR's code, as verbs print it? */
+bool error_is(json_t *error, enum err_code code);
 /* All append, and return 0 or -ENOMEM. */
 /* HEAD as it is, TEXT so that it stays in its line. */
 int view_line(const char *head, const char *text, struct str *out);

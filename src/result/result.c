@@ -40,5 +40,5 @@ int result_status(const struct result *result)
 	case OUTCOME_LIMIT:
 		break;
 	}
-	return result->signal ? 128 + result->signal : result->exit_code;
+	return result->signal ? EXIT_SIGNAL + result->signal : result->exit_code;
 }

@@ -20,7 +20,13 @@ enum outcome {
 	OUTCOME_ERROR,   /* it could not be run: nothing was executed */
 };
 
-enum { EXIT_TIMEOUT = 124, EXIT_NOT_RUN = 125, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+enum {
+	EXIT_TIMEOUT = 124,
+	EXIT_NOT_RUN = 125,
+	EXIT_NOT_EXECUTABLE = 126,
+	EXIT_NOT_FOUND = 127,
+	EXIT_SIGNAL = 128
+};
 
 #define USAGE_UNKNOWN UINT64_MAX
 

@@ -261,7 +261,7 @@ static void end(struct caller *c, int r)
 
 static void broken(struct caller *c)
 {
-	end(c, err_set(c->err, ERR_SYSTEM, -EPIPE,
+	end(c, err_set(c->err, ERR_LOST, -EPIPE,
 		       "the session ended, and the command with it, before its result was known"));
 }
 

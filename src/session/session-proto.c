@@ -229,7 +229,7 @@ bool session_take_failure(struct session_cursor *c, struct err *ret)
 	struct session_failure failure;
 	const char *message, *hint;
 
-	if (!session_take(c, &failure, sizeof(failure)) || failure.code > ERR_NO_NAMESPACES)
+	if (!session_take(c, &failure, sizeof(failure)) || failure.code > ERR_LAST)
 		return false;
 	message = session_take_string(c);
 	hint = message ? session_take_string(c) : NULL;
