@@ -199,6 +199,17 @@ static int find_client(const struct args *args, struct install *install, struct 
 			install->client->instead);
 }
 
+/* All but one put variables in where a text says ${…}, or $…, and know no way to mean it literally. */
+static int check_literal(const struct install *install, struct err *err)
+{
+	for (size_t i = 0; i < install->argv.len && !install->client->is_toml; i++)
+		if (strchr(install->argv.items[i], '$'))
+			return err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+				       "%s: %s would take what is behind the $ for a variable",
+				       install->argv.items[i], install->client->name);
+	return 0;
+}
+
 /* PALE mcp [--workspace DIR] [--staged]. A project's own file names the workspace, since not
  * every client starts its servers there. */
 static int make_argv(const struct args *args, struct install *install, struct err *err)
@@ -228,7 +239,7 @@ static int make_argv(const struct args *args, struct install *install, struct er
 	    (root && strv_add(&install->argv, root) < 0) ||
 	    (args->values[OPT_STAGED] && strv_add(&install->argv, "--staged") < 0))
 		return err_oom(err);
-	return 0;
+	return check_literal(install, err);
 }
 
 int cmd_mcp_install(int argc, char **argv)

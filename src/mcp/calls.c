@@ -42,7 +42,7 @@ void call_free(struct call *call)
 	fd_close(call->passed);
 	free(call->reply.id);
 	free(call->token);
-	free(call->path);
+	free(call->order);
 	json_decref(call->args);
 	strv_release(&call->argv);
 	free(call);
@@ -161,17 +161,17 @@ static bool alone_works(const struct server *server)
 	return false;
 }
 
-/* What is sent together is done in order where it is about one file: an edit is to find what
- * the one before it left, and not to be taken for somebody else's. */
-static bool waits_for_file(const struct server *server, const struct call *call)
+/* What is sent together is done in order where it is about one file, or in one shell: it is to
+ * find what the one before it left. */
+static bool waits_for_other(const struct server *server, const struct call *call)
 {
-	bool reads = call->path && call->tool->flags & TOOL_READ_ONLY;
+	bool reads = call->order && call->tool->flags & TOOL_READ_ONLY;
 
-	for (const struct call *other = server->calls; other && call->path; other = other->next)
-		if (other->path && other->number < call->number &&
+	for (const struct call *other = server->calls; other && call->order; other = other->next)
+		if (other->order && other->number < call->number &&
 		    (other->is_working || !other->cancelled) &&
 		    !(reads && other->tool->flags & TOOL_READ_ONLY) &&
-		    str_eq(other->path, call->path))
+		    str_eq(other->order, call->order))
 			return true;
 	return false;
 }
@@ -189,7 +189,7 @@ static bool may_begin(const struct server *server, const struct call *call)
 		return false;
 	if (call_is_alone(call))
 		return state != SESSION_STARTING && !alone_works(server);
-	return (!call->needs_session || !calls_has_alone(server)) && !waits_for_file(server, call);
+	return (!call->needs_session || !calls_has_alone(server)) && !waits_for_other(server, call);
 }
 
 /* *AT leaves the list. */

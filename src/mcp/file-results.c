@@ -16,6 +16,17 @@ static const char *text_of(json_t *object, const char *key)
 	return json_string_value(json_object_get(object, key));
 }
 
+/* With what has happened to the sandbox, which is said once. */
+static int put(const struct server *server, struct str *text, const char *structured, bool is_error,
+	       struct str *result)
+{
+	const char *notice = server->session.notice;
+	bool ends = text->len == 0 || text->data[text->len - 1] == '\n';
+	int r = notice ? str_appendf(text, "%snote: %s\n", ends ? "" : "\n", notice) : 0;
+
+	return r < 0 ? r : result_put(server, result, str_text(text), structured, is_error);
+}
+
 /* Why it was not done. */
 static int put_refusal(const struct server *server, const struct call *call, json_t *answer,
 		       struct str *result)
@@ -31,7 +42,7 @@ static int put_refusal(const struct server *server, const struct call *call, jso
 							: "read it again";
 	if (r == 0 && hint)
 		r = view_line("\nhint: ", hint, &text);
-	return r < 0 ? r : result_put(server, result, text.data, NULL, true);
+	return r < 0 ? r : put(server, &text, NULL, true, result);
 }
 
 /* Nothing found is an answer as well. */
@@ -59,9 +70,7 @@ static int put_done(const struct server *server, const struct call *call, json_t
 	dump = json_dumps(answer, JSON_COMPACT);
 	if (r < 0 || !dump)
 		return -ENOMEM;
-	if (server->session.notice)
-		r = str_appendf(&text, "note: %s\n", server->session.notice);
-	return r < 0 ? r : result_put(server, result, str_text(&text), dump, false);
+	return put(server, &text, dump, false, result);
 }
 
 /* write, step 0: it has looked. True: it may write now. */
@@ -69,16 +78,18 @@ static int look(const struct server *server, const struct call *call, json_t *an
 		struct str *result)
 {
 	const char *code = text_of(json_object_get(answer, "error"), "code");
+	_cleanup_(str_release) struct str text = {0};
 
 	if (str_eq(code, "not_found"))
 		return 1;
 	/* Something is there. */
 	if (json_is_true(json_object_get(answer, "ok")) || str_eq(code, "binary") ||
-	    str_eq(code, "too_large"))
-		return result_put(server, result,
-				  "the file exists, and you have not read it: read it first, use "
-				  "edit, or set overwrite",
-				  NULL, true);
+	    str_eq(code, "too_large")) {
+		int r = str_append(&text, "the file exists, and you have not read it: read it "
+					  "first, use edit, or set overwrite");
+
+		return r < 0 ? r : put(server, &text, NULL, true, result);
+	}
 	return put_refusal(server, call, answer, result);
 }
 

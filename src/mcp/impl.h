@@ -68,7 +68,8 @@ struct call {
 	uint64_t began_ns, progress_ns;
 	size_t cost;     /* bytes of the line that asked for it */
 	uint64_t number; /* in order of arrival */
-	char *path;      /* the file that it is about, as digests call it; NULL: none, or many */
+	char *order; /* such calls are done one by one: a file, as digests call it; "": lines of one
+			 shell; NULL: any time */
 };
 
 enum session_state { SESSION_NONE, SESSION_STARTING, SESSION_READY };

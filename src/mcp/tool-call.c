@@ -58,12 +58,19 @@ static bool is_at_work(const struct server *server)
 	return false;
 }
 
-static int name_file(const struct server *server, struct call *call)
+static int find_order(const struct server *server, struct call *call)
 {
 	const char *path = json_string_value(json_object_get(call->args, "path"));
+	bool in_shell = call->tool - tools == TOOL_EXEC &&
+			json_is_true(json_object_get(call->args, "shell"));
 
-	call->path = path ? digest_key(server, path) : NULL;
-	return path && !call->path ? -ENOMEM : 0;
+	if (call->tool->flags & TOOL_FILES && path)
+		call->order = digest_key(server, path);
+	else if (in_shell)
+		call->order = strdup("");
+	else
+		return 0;
+	return call->order ? 0 : -ENOMEM;
 }
 
 static int begin(struct server *server, struct rpc_message *message, const struct tool *tool,
@@ -78,8 +85,8 @@ static int begin(struct server *server, struct rpc_message *message, const struc
 	call->args = args ? json_incref(args) : json_object();
 	call->finish = tool_finish;
 	r = call->args ? args_check(tool, call->args, error) : -ENOMEM;
-	if (r == 0 && tool->flags & TOOL_FILES)
-		r = name_file(server, call);
+	if (r == 0)
+		r = find_order(server, call);
 	if (r == 0)
 		r = tool_prepare(server, call, error);
 	if (r == 0)

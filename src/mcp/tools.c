@@ -24,7 +24,7 @@ static const struct param exec_params[] = {
 		.help = "a line for the shell; either this or argv"},
 	{"argv", PARAM_TEXTS, .own = true,
 		.help = "a program and its arguments, without a shell; either this or command"},
-	{"cwd", PARAM_TEXT, "cwd"},
+	{"cwd", PARAM_TEXT, "cwd", .help = "the folder in which it begins; the workspace when left out"},
 	{"env", PARAM_MAP, "setenv", .help = "variables for the command"},
 	{"timeout", PARAM_TEXT, "timeout", .help = "end it after this time: 30s, 5m; the policy's own limit stays"},
 	{"background", PARAM_FLAG, "background"},

@@ -49,7 +49,7 @@ struct job {
 	uint32_t flags; /* of the request */
 	bool is_checked, is_started, is_ended;
 	bool has_failed; /* it could not be run */
-	struct run run; /* the session's, but for what is its own */
+	struct run run;  /* the session's, but for what is its own */
 	struct plan plan;
 	struct strv argv;
 	struct strv line; /* of a shell: what the history is told in place of argv */

@@ -273,6 +273,21 @@ def names():
         ok(r.status == 1 and "\x1b" not in r.err, "and in what belongs there", r)
 
 
+def variables():
+    """A client would put ".." in, and serve the folder above."""
+    with Box() as box:
+        odd = os.path.join(box.top, "${X:-..}")
+        os.mkdir(odd)
+        for client in CLIENTS:
+            r = install(box, client, "--workspace", odd)
+            if client == "codex":
+                ok(r.status == 0 and parse(os.path.join(odd, ".codex/config.toml"))["mcp_servers"]["pale"]["args"][2] == odd,
+                   "codex takes a path as it is", r)
+            else:
+                ok(r.status == 1 and "variable" in r.err and not os.path.exists(os.path.join(odd, CLIENTS[client][0])),
+                   f"{client}: a path that would become another one is refused", r)
+
+
 def own_copy():
     """What a client starts outside must be out of reach of what runs inside."""
     with Box() as box:
@@ -314,6 +329,7 @@ broken()
 links()
 planted()
 names()
+variables()
 own_copy()
 elsewhere()
 done()

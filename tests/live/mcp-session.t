@@ -293,6 +293,13 @@ def case_lost_session(p):
     b.pale('session', 'stop', name)
     a = c.call('read', path='pale.toml')
     ok('commands.ok' in text(a), p, 'file tools too', a)
+    b.pale('session', 'stop', b.sessions()[0]['session'])
+    a = c.call('read', path='not-there')
+    ok(failed(a) and 'note:' in text(a), p, 'also where they fail', a)
+    b.pale('session', 'stop', b.sessions()[0]['session'])
+    p.write(b.ws / 'there', 'x')
+    a = c.call('write', path='there', content='y')
+    ok(failed(a) and 'note:' in text(a) and (b.ws / 'there').read_text() == 'x', p, 'or do not begin', a)
     i = c.ask_call('exec', command='echo x >begun; sleep 30')
     ok(wait_for(lambda: (b.ws / 'begun').exists()), p, 'a command runs')
     os.kill(b.sessions()[0]['pid'], signal.SIGKILL)
@@ -357,6 +364,10 @@ def case_files_together(p):
            c.ask_call('write', path='b', content='3'), c.ask_call('read', path='b')]
     answers = [c.wait(i) for i in ids]
     ok(structured(answers[2]).get('text') == '2' and structured(answers[4]).get('text') == '3', p, 'one after the other', answers)
+    ids = [c.ask_call('exec', command=line, shell=True) for line in ('mkdir sub; sleep 0.3; cd sub; export N=1', 'N=$((N+1))', 'echo "$PWD $N"')]
+    ids.append(c.ask_call('exec', command='pwd'))
+    answers = [c.wait(i) for i in ids]
+    ok(structured(answers[2]).get('output') == f'{b.ws}/sub 2\n', p, 'lines of one shell, too', answers[2])
     first = c.ask_call('edit', path='a', old='new 0;', new='x')
     second = c.ask_call('edit', path='a', old='new 1;', new='y')
     c.notify('notifications/cancelled', requestId=first)

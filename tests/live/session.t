@@ -322,7 +322,8 @@ def case_background(p):
         r = box.verb('output', run[:14], '--from', '4')
         ok(r.out == b'two\n', p, 'from an offset, by a prefix', r)
         r = box.verb('output', run, '-j', '--from', '4')
-        ok(r.json() == {'run': run, 'from': 4, 'next': 8, 'total': 8, 'dropped': 0, 'ended': False, 'output': 'two\n'}, p, 'as JSON', r)
+        ok(r.json() == {'run': run, 'from': 4, 'next': 8, 'total': 8, 'dropped': 0, 'ended': False, 'outcome': 'running',
+                        'exit_code': None, 'signal': None, 'output': 'two\n'}, p, 'as JSON', r)
         r = box.verb('wait', run, '--timeout', '100ms')
         ok(r.code == 124 and b'still runs' in r.err, p, 'wait gives up', r)
         r = box.verb('wait', run, '--timeout', '100ms', '--json')

@@ -169,7 +169,7 @@ async function tools() {
 	const missing = [...checks].flatMap(([name, { schema }]) => Object.keys(schema.properties)
 		.filter((key) => !seen.get(name).has(key)).map((key) => `${name}.${key}`));
 	ok(missing.every((key) => /limit$|notice$|^run[.]|^diff[.]/.test(key)), 'and has what it promises', missing);
-	r = await call(client, 'exec', { comand: 'x' }).catch(() => ({}));
+	r = await call(client, 'exec', { line: 'x' }).catch(() => ({}));
 	ok(r.isError && /command/.test(text(r)), 'what is wrong with arguments is told to the model', r);
 	for (const [name, args] of [['exec', {}], ['exec', { command: 1 }], ['exec', { line: 'x' }], ['apply', {}]]) {
 		r = await call(client, name, args).then((result) => result, (error) => error);
