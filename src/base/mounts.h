@@ -11,7 +11,7 @@ struct mounts {
 		const char *device; /* "254:0": the filesystem */
 		const char *root;   /* the folder or file of it that is shown */
 		const char *point;  /* and where */
-	} *items;                   /* a later one at the same point covers the earlier */
+	} * items;                  /* a later one at the same point covers the earlier */
 	size_t len;
 	char *text; /* of all of them */
 };

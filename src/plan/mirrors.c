@@ -29,7 +29,8 @@ static int add_hidden(struct site *site, const struct mounts *mounts, const char
 	struct stat st;
 
 	for (size_t i = 0; i < found.len && r == 0; i++)
-		if (!path_covers(found.items[i], site->workspace) && lstat(found.items[i], &st) == 0)
+		if (!path_covers(found.items[i], site->workspace) &&
+		    lstat(found.items[i], &st) == 0)
 			r = strv_add(&site->ignored, found.items[i]);
 	return r;
 }
@@ -41,7 +42,8 @@ static int add_all_hidden(struct site *site, const struct spec *spec, const stru
 
 	for (size_t i = 0; i < ignored && r == 0; i++)
 		r = add_hidden(site, mounts, site->ignored.items[i]);
-	for (size_t i = site->paths_len - spec->paths_hidden.len; i < site->paths_len && r == 0; i++)
+	for (size_t i = site->paths_len - spec->paths_hidden.len; i < site->paths_len && r == 0;
+	     i++)
 		if (site->paths[i].type != SITE_ABSENT && !str_eq(site->paths[i].real, "/"))
 			r = add_hidden(site, mounts, site->paths[i].real);
 	for (size_t i = 0; i < array_len(site->own) && r == 0; i++)

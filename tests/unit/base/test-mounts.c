@@ -62,11 +62,9 @@ static void test_mirrors(void)
 				"8 1 8:2 /home/u/ws/secret/in /in rw\n"),
 			 &mounts) < 0)
 		abort();
-	mirrors(&mounts, "/home/u/ws/secret",
-		"/home/u/ws/pub /mnt/home/u/ws/secret /in");
+	mirrors(&mounts, "/home/u/ws/secret", "/home/u/ws/pub /mnt/home/u/ws/secret /in");
 	mirrors(&mounts, "/home/u/ws/secret/key", "/home/u/ws/pub/key /mnt/home/u/ws/secret/key");
-	mirrors(&mounts, "/home/u/ws/pub/key",
-		"/home/u/ws/secret/key /mnt/home/u/ws/secret/key");
+	mirrors(&mounts, "/home/u/ws/pub/key", "/home/u/ws/secret/key /mnt/home/u/ws/secret/key");
 	mirrors(&mounts, "/home/u/ws/other", "/mnt/home/u/ws/other");
 	mirrors(&mounts, "/mnt/x", "");
 	mirrors(&mounts, "/etc", "");
