@@ -5,10 +5,10 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/mounts.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "plan/plan.h"
-#include "stage/mounts.h"
 
 static bool is_hidden(const struct plan *plan, const char *path)
 {
@@ -34,11 +34,11 @@ static int refuse(const struct op *op, const char *at, struct err *err)
 			staged ? "use --direct" : "run without --ephemeral");
 }
 
-static int check(const struct plan *plan, const struct op *op, const struct strv *points,
+static int check(const struct plan *plan, const struct op *op, const struct mounts *mounts,
 		 struct err *err)
 {
-	for (size_t i = 0; i < points->len; i++) {
-		const char *at = points->items[i];
+	for (size_t i = 0; i < mounts->len; i++) {
+		const char *at = mounts->items[i].point;
 
 		if (!str_eq(at, op->src) && path_covers(op->src, at) && !is_hidden(plan, at))
 			return refuse(op, at, err);
@@ -48,7 +48,7 @@ static int check(const struct plan *plan, const struct op *op, const struct strv
 
 int run_check_mounts(const struct plan *plan, struct err *err)
 {
-	_cleanup_(strv_release) struct strv points = {0};
+	_cleanup_(mounts_release) struct mounts mounts = {0};
 	bool is_read = false;
 	int r = 0;
 
@@ -58,10 +58,10 @@ int run_check_mounts(const struct plan *plan, struct err *err)
 		if (!is_overlay(op))
 			continue;
 		if (!is_read)
-			r = mounts_read(&points, err);
+			r = mounts_read(&mounts, err);
 		is_read = true;
 		if (r == 0)
-			r = check(plan, op, &points, err);
+			r = check(plan, op, &mounts, err);
 	}
 	return r;
 }

@@ -26,7 +26,7 @@ struct builder {
 	int host; /* the old root, O_PATH */
 	int root; /* the new one */
 	bool root_ours;
-	int aux;      /* our folder in it, for what is mounted elsewhere; -1 */
+	int aux;       /* our folder in it, for what is mounted elsewhere; -1 */
 	unsigned lent; /* folders of that */
 	dev_t own[8];  /* filesystems that we made */
 	size_t own_len;

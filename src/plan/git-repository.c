@@ -111,25 +111,16 @@ int git_protect_hooks(struct git *git, const char *dir, struct err *err)
 	return r;
 }
 
-static int take_variable(void *data, const char *section, const char *subsection, const char *key,
-			 const char *value)
+static bool is_core(const char *section, const char *subsection, const char *key, const char *name)
 {
-	struct reading *reading = data;
-	struct strv *modules = reading->git->modules;
-	bool hooks = str_eq(section, "core") && !subsection && str_eq(key, "hookspath");
-	bool include = (str_eq(section, "include") || str_eq(section, "includeif")) &&
-		       str_eq(key, "path");
+	return str_eq(section, "core") && !subsection && str_eq(key, name);
+}
+
+/* VALUE is a path of the configuration: of hooks, or of what it includes. */
+static int take_path(struct reading *reading, bool hooks, const char *value)
+{
 	_cleanup_(freep) char *path = NULL;
 
-	if (value && str_eq(section, "core") && !subsection && str_eq(key, "worktree")) {
-		free(reading->git->worktree);
-		reading->git->worktree = strdup(value);
-		return reading->git->worktree ? 0 : err_oom(reading->err);
-	}
-	if (modules && subsection && str_eq(section, "submodule") && !strv_has(modules, subsection))
-		return strv_add(modules, subsection) < 0 ? err_oom(reading->err) : 0;
-	if ((!hooks && !include) || !value)
-		return 0;
 	if (expand(reading->git, value, &path) < 0)
 		return err_oom(reading->err);
 	if (!path)
@@ -137,6 +128,25 @@ static int take_variable(void *data, const char *section, const char *subsection
 	if (hooks)
 		return strv_add(&reading->git->hooks, path) < 0 ? err_oom(reading->err) : 0;
 	return git_read_config(reading->git, reading->dir, path, reading->err);
+}
+
+static int take_variable(void *data, const char *section, const char *subsection, const char *key,
+			 const char *value)
+{
+	struct reading *reading = data;
+	struct strv *modules = reading->git->modules;
+	bool hooks = is_core(section, subsection, key, "hookspath");
+	bool include = (str_eq(section, "include") || str_eq(section, "includeif")) &&
+		       str_eq(key, "path");
+
+	if (modules && subsection && str_eq(section, "submodule") && !strv_has(modules, subsection))
+		return strv_add(modules, subsection) < 0 ? err_oom(reading->err) : 0;
+	if (value && is_core(section, subsection, key, "worktree")) {
+		free(reading->git->worktree);
+		reading->git->worktree = strdup(value);
+		return reading->git->worktree ? 0 : err_oom(reading->err);
+	}
+	return value && (hooks || include) ? take_path(reading, hooks, value) : 0;
 }
 
 int git_read_text(const char *path, size_t max, struct str *ret, struct err *err)

@@ -119,6 +119,25 @@ static int check_own(const struct layout *l, struct err *err)
 	return check_own_links(l, err);
 }
 
+/* Nothing is mounted over what is shown by another mount: it would have to be followed for good. */
+static int check_mirrors(const struct layout *l, struct err *err)
+{
+	const struct strv *mirrors = &l->site->protection.mirrors;
+
+	for (size_t i = 0; i < mirrors->len; i++) {
+		const char *path = mirrors->items[i];
+		const struct place *at = places_at(&l->places, path);
+
+		if (!at || at->access != ACCESS_WRITE || layout_is_hidden(l, path))
+			continue;
+		err_set(err, ERR_POLICY, -EPERM,
+			"%s is what is protected elsewhere, shown once more by a mount of the host",
+			path);
+		return err_hint(err, -EPERM, "unmount it, or hide it: --hide '%s'", path);
+	}
+	return 0;
+}
+
 /* A rule that opens what is protected could not be kept. */
 static int protect_names(struct layout *l, struct err *err)
 {
@@ -137,7 +156,7 @@ static int protect_names(struct layout *l, struct err *err)
 	if (protect_compile(&l->site->protection, &l->places, &l->hides, l->plan, &l->pins,
 			    &l->readonly) < 0)
 		return err_oom(err);
-	return 0;
+	return check_mirrors(l, err);
 }
 
 /* A folder that is not there inside is no place to start in. */

@@ -30,7 +30,7 @@ enum op_kind {
 	OP_AUX,       /* our own folder: what hides, and the layers of overlays */
 	OP_SYMLINK,   /* `dst` -> `src` */
 	OP_BIND,      /* the host's `src` at `dst` */
-	OP_PRIVATE,   /* a writable folder of the root's own tmpfs, or of our own folder's, `mode` */
+	OP_PRIVATE, /* a writable folder of the root's own tmpfs, or of our own folder's, `mode` */
 	OP_OVERLAY, /* the host's `src` at `dst`, or what is there; writes stay in our own folder */
 	OP_STAGED,  /* the host's `src` at `dst`; writes go to the stage */
 	OP_WRITABLE,     /* what is at `dst`, writable again */

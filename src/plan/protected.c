@@ -147,6 +147,7 @@ void protection_release(struct protection *p)
 		free(p->items[i].text);
 	free(p->items);
 	strv_release(&p->dirs);
+	strv_release(&p->mirrors);
 	free(p->git_common);
 	*p = (struct protection){0};
 }

@@ -39,7 +39,8 @@ struct protected_path {
 struct protection {
 	struct protected_path *items;
 	size_t len, cap;
-	struct strv dirs; /* each once */
+	struct strv dirs;    /* each once */
+	struct strv mirrors; /* other names that mounts give existing ones */
 	/* The repository of a linked worktree, when it names this workspace as
 	 * one: git inside needs it. Else NULL. */
 	char *git_common;

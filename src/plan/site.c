@@ -18,6 +18,7 @@
 #include "config/workspace.h"
 #include "plan/host.h"
 #include "plan/ignored.h"
+#include "plan/mirrors.h"
 #include "plan/toolchains.h"
 #include "policy/spec.h"
 
@@ -410,6 +411,8 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 
 	if (r == 0 && spec->filesystem != FILESYSTEM_NONE)
 		r = protection_probe(site.workspace, user->home, &site.protection, err);
+	if (r == 0)
+		r = mirrors_probe(spec, &site, err);
 	if (r < 0) {
 		site_release(&site);
 		return r;

@@ -228,6 +228,43 @@ def case_limit(p):
     ok(r.booted and SECRET not in r.out, p, 'twin: a folder is one path', r)
 
 
+def mounted(p, binds, *args):
+    """pale run ARGS where the host has mounted, in the workspace, each of BINDS onto the other."""
+    line = ''.join(f'mount --bind {a} {b} && ' for a, b in binds) + 'exec "$@"'
+    argv = ['unshare', '-m', '--propagation', 'private', 'sh', '-c', line, 'sh'] + p.argv(p.pale_argv(*args))
+    r = subprocess.run(argv, cwd=p.ws, env=p.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=30)
+    return Result(argv, r.returncode, r.stdout, r.stderr, 0)
+
+
+def case_mounted_twice_FR03_PT03(p):
+    """A bind mount of the host is one more name of what is hidden or protected."""
+    if os.geteuid() != 0:
+        return skip(p, 'only root can mount', only_root=True)
+    tree(p)
+    p.write(p.ws / 'pale.toml', '')
+    p.write(p.ws / '.vscode/tasks.json', '{}')
+    for name in 'folder', 'part', 'all', 'src/deep/more':
+        p.mkdir(p.ws / name)
+    p.write(p.ws / 'single', '')
+    binds = [('vault', 'folder'), ('vault/box', 'part'), ('a.key', 'single'), ('vault', 'src/deep/more')]
+    read = ('--', 'sh', '-c', 'echo BOOTED; cat a.key vault/box/c folder/box/c part/c single src/deep/more/box/c; exit 0')
+    r = mounted(p, binds, *read)
+    ok(b'BOOTED' in r.out and r.out.count(SECRET) == 6, p, 'twin: without rules all is there', r)
+    rules(p)
+    r = mounted(p, binds, *read)
+    ok(b'BOOTED' in r.out and SECRET not in r.out, p, 'hidden under every name', r)
+    write = ('--', 'sh', '-c', 'echo BOOTED; echo evil >folder/tasks.json; echo evil >all/.vscode/tasks.json; exit 0')
+    r = mounted(p, [('src', 'all')], *write)
+    ok(b'BOOTED' in r.out, p, 'twin: another folder may be mounted', r)
+    for bind in ('.vscode', 'folder'), ('.', 'all'):
+        r = mounted(p, [bind], *write)
+        ok(r.code == 125 and b'BOOTED' not in r.out and b'protected' in r.err and (p.ws / '.vscode/tasks.json').read_text() == '{}',
+           p, f'protected: {bind[0]} once more is refused', r)
+        r = mounted(p, [bind], '--hide', bind[1], *write)
+        ok(b'BOOTED' in r.out and (p.ws / '.vscode/tasks.json').read_text() == '{}', p, f'{bind[0]}: unless it is hidden', r)
+    clear(p)
+
+
 def case_report(p):
     tree(p)
     r = p.pale('--json', '--', 'true')
@@ -239,4 +276,4 @@ def case_report(p):
 
 
 main(case_hidden_FR03, case_parents_stay_FR05, case_hard_links_FR03, case_symbolic_links_FR07,
-     case_odd_names, case_deep_RS13, case_closed_folder, case_broken, case_limit, case_report)
+     case_odd_names, case_deep_RS13, case_closed_folder, case_broken, case_limit, case_mounted_twice_FR03_PT03, case_report)

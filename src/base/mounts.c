@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define MOUNTINFO "/proc/self/mountinfo"
+enum { TEXT_MAX = 16 << 20, DEVICE = 2, ROOT, POINT, WORDS /* of a line, as far as we read it */ };
+
+static bool is_octal(const char *text)
+{
+	return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' && text[1] <= '7' &&
+	       text[2] >= '0' && text[2] <= '7';
+}
+
+/* Blanks, newlines and backslashes are \NNN there. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		if (*text == '\\' && is_octal(text + 1)) {
+			*to++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+			text += 4;
+		} else {
+			*to++ = *text++;
+		}
+	}
+	*to = '\0';
+}
+
+static bool parse_line(char *line, struct mount_entry *ret)
+{
+	char *words[WORDS], *next = NULL;
+
+	for (int i = 0; i < WORDS; i++) {
+		words[i] = strtok_r(i ? NULL : line, " ", &next);
+		if (!words[i])
+			return false;
+	}
+	unescape(words[ROOT]);
+	unescape(words[POINT]);
+	*ret = (struct mount_entry){words[DEVICE], words[ROOT], words[POINT]};
+	return true;
+}
+
+int mounts_parse(char *text, struct mounts *ret)
+{
+	struct mounts mounts = {.text = text};
+	size_t lines = 1;
+	char *next = NULL;
+
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	mounts.items = calloc(lines, sizeof(*mounts.items));
+	if (!mounts.items) {
+		free(text);
+		return -ENOMEM;
+	}
+	for (char *line = strtok_r(text, "\n", &next); line; line = strtok_r(NULL, "\n", &next))
+		mounts.len += parse_line(line, &mounts.items[mounts.len]);
+	*ret = mounts;
+	return 0;
+}
+
+int mounts_read(struct mounts *ret, struct err *err)
+{
+	_cleanup_(str_release) struct str text = {0};
+	int r = file_read(AT_FDCWD, MOUNTINFO, TEXT_MAX, &text, err);
+
+	if (r < 0)
+		return r;
+	if (!text.data && str_append(&text, "") < 0)
+		return err_oom(err);
+	return mounts_parse(take_ptr(text.data), ret) < 0 ? err_oom(err) : 0;
+}
+
+void mounts_release(struct mounts *mounts)
+{
+	free(mounts->items);
+	free(mounts->text);
+	*mounts = (struct mounts){0};
+}
+
+static const struct mount_entry *mount_of(const struct mounts *mounts, const char *path)
+{
+	const struct mount_entry *found = NULL;
+
+	for (size_t i = 0; i < mounts->len; i++) {
+		const struct mount_entry *entry = &mounts->items[i];
+
+		if (path_covers(entry->point, path) &&
+		    (!found || path_covers(found->point, entry->point)))
+			found = entry;
+	}
+	return found;
+}
+
+/* What is at PATH below FROM, below TO. */
+static char *transfer(const char *path, const char *from, const char *to)
+{
+	const char *rest = path + (strcmp(from, "/") == 0 ? 0 : strlen(from));
+
+	return *rest && strcmp(rest, "/") != 0 ? path_join(to, rest) : strdup(to);
+}
+
+/* The name that ENTRY gives IN_FS, or what is in it; NULL and 0: none. */
+static int name_by(const struct mount_entry *entry, const char *in_fs, char **ret)
+{
+	*ret = NULL;
+	if (path_covers(entry->root, in_fs))
+		*ret = transfer(in_fs, entry->root, entry->point);
+	else if (path_covers(in_fs, entry->root))
+		*ret = strdup(entry->point);
+	else
+		return 0;
+	return *ret ? 0 : -ENOMEM;
+}
+
+int mounts_mirrors(const struct mounts *mounts, const char *path, struct strv *ret)
+{
+	const struct mount_entry *own = mount_of(mounts, path);
+	_cleanup_(freep) char *in_fs = own ? transfer(path, own->point, own->root) : NULL;
+	int r = 0;
+
+	if (own && !in_fs)
+		return -ENOMEM;
+	for (size_t i = 0; own && i < mounts->len && r == 0; i++) {
+		const struct mount_entry *entry = &mounts->items[i];
+		_cleanup_(freep) char *name = NULL;
+
+		if (entry == own || strcmp(entry->device, own->device) != 0)
+			continue;
+		r = name_by(entry, in_fs, &name);
+		/* Not where something else is mounted over it. */
+		if (name && strcmp(name, path) != 0 && mount_of(mounts, name) == entry)
+			r = strv_add(ret, name);
+	}
+	return r;
+}

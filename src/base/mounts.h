@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* mounts - what is mounted where in this namespace, by /proc/self/mountinfo. */
+#pragma once
+#include <stddef.h>
+
+struct err;
+struct strv;
+
+struct mounts {
+	struct mount_entry {
+		const char *device; /* "254:0": the filesystem */
+		const char *root;   /* the folder or file of it that is shown */
+		const char *point;  /* and where */
+	} * items;                  /* a later one at the same point covers the earlier */
+	size_t len;
+	char *text; /* of all of them */
+};
+
+/* 0 and *RET, to be released; or -errno. */
+int mounts_read(struct mounts *ret, struct err *err);
+/* The same of TEXT, which is the result's from here on, also on failure. 0 or -ENOMEM. */
+int mounts_parse(char *text, struct mounts *ret);
+void mounts_release(struct mounts *mounts);
+
+/* The names, other than itself, that mounts give PATH or a part of what is in it, appended to RET.
+ * PATH has no links. 0 or -ENOMEM. */
+int mounts_mirrors(const struct mounts *mounts, const char *path, struct strv *ret);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mounts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tap.h"
+
+static bool has_point(const struct mounts *mounts, const char *point)
+{
+	for (size_t i = 0; i < mounts->len; i++)
+		if (strcmp(mounts->items[i].point, point) == 0)
+			return true;
+	return false;
+}
+
+static void mirrors(const struct mounts *mounts, const char *path, const char *expected)
+{
+	struct strv found = {0};
+	struct str text = {0};
+
+	tap_eq_int(mounts_mirrors(mounts, path, &found), 0, "mirrors of %s", path);
+	for (size_t i = 0; i < found.len; i++)
+		str_appendf(&text, "%s%s", i ? " " : "", found.items[i]);
+	tap_eq_str(str_text(&text), expected, "%s: %s", path, expected);
+	str_release(&text);
+	strv_release(&found);
+}
+
+static void test_parse(void)
+{
+	struct mounts mounts = {0};
+
+	tap_eq_int(mounts_parse(strdup("29 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n"
+				       "30 29 0:25 / /a\\040b\\134c\\012d rw - tmpfs x rw\n"
+				       "broken\n"
+				       "31 29 0:26 /x /last"),
+				&mounts),
+		   0, "mount points");
+	tap_ok(mounts.len == 3 && strcmp(mounts.items[0].point, "/") == 0, "the root");
+	tap_ok(mounts.len == 3 && strcmp(mounts.items[1].point, "/a b\\c\nd") == 0, "escaped");
+	tap_ok(mounts.len == 3 && strcmp(mounts.items[2].point, "/last") == 0 &&
+		       strcmp(mounts.items[2].root, "/x") == 0,
+	       "a short line");
+	mounts_release(&mounts);
+	tap_ok(mounts_read(&mounts, NULL) == 0 && has_point(&mounts, "/proc"), "those of here");
+	mounts_release(&mounts);
+}
+
+static void test_mirrors(void)
+{
+	struct mounts mounts = {0};
+
+	if (mounts_parse(strdup("1 0 8:1 / / rw\n"
+				"2 1 8:2 /home /home rw\n"
+				"3 2 8:2 /home/u/ws/secret /home/u/ws/pub rw\n"
+				"4 1 8:2 / /mnt rw\n"
+				"5 1 8:1 /home/u /srv rw\n"
+				"6 2 8:2 /home/u/ws/secret /home/u/ws/gone rw\n"
+				"7 6 0:30 / /home/u/ws/gone rw\n"
+				"8 1 8:2 /home/u/ws/secret/in /in rw\n"),
+			 &mounts) < 0)
+		abort();
+	mirrors(&mounts, "/home/u/ws/secret", "/home/u/ws/pub /mnt/home/u/ws/secret /in");
+	mirrors(&mounts, "/home/u/ws/secret/key", "/home/u/ws/pub/key /mnt/home/u/ws/secret/key");
+	mirrors(&mounts, "/home/u/ws/pub/key", "/home/u/ws/secret/key /mnt/home/u/ws/secret/key");
+	mirrors(&mounts, "/home/u/ws/other", "/mnt/home/u/ws/other");
+	mirrors(&mounts, "/mnt/x", "");
+	mirrors(&mounts, "/etc", "");
+	mounts_release(&mounts);
+}
+
+int main(void)
+{
+	test_parse();
+	test_mirrors();
+	return tap_done();
+}
