@@ -194,8 +194,8 @@ INSTALL := build/pale:755:bin/pale build/pale-verbs:755:libexec/pale/pale-verbs 
 install: all man completions ## into $(DESTDIR)$(PREFIX)
 	set -e; IFS=' :'; list='$(INSTALL)'; set -- $$list; while [ $$# -gt 0 ]; do \
 		install -Dm$$2 $$([ $$2 = 644 ] || echo -s) "$$1" "$(DESTDIR)$(PREFIX)/$$3"; shift 3; done
-	ln -sf libpale.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libpale.so.0
-	ln -sf libpale.so.0 $(DESTDIR)$(PREFIX)/lib/libpale.so && ln -sf pale $(DESTDIR)$(PREFIX)/bin/pale-sh
+	ln -sf libpale.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/libpale.so.0"
+	ln -sf libpale.so.0 "$(DESTDIR)$(PREFIX)/lib/libpale.so" && ln -sf pale "$(DESTDIR)$(PREFIX)/bin/pale-sh"
 
 clean: ## remove build/
 	rm -rf build

@@ -179,7 +179,7 @@ static int no_command(const struct config *config, const char *name, struct err 
 {
 	_cleanup_(strv_release) struct strv names = {0};
 	const char *near = NULL;
-	int r = err_set(err, ERR_CONFIG, -ENOENT, "no command '%s'", name);
+	int r = err_set(err, ERR_USAGE, -ENOENT, "no command '%s'", name);
 
 	if (command_names(config, &names) == 0)
 		near = str_nearest(name, (const char *const *)names.items, names.len);

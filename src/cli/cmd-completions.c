@@ -34,6 +34,7 @@ enum operand verb_operand(enum verb_id id)
 		return OPERAND_SANDBOX;
 	case VERB_SESSION_STOP:
 	case VERB_SESSION_RM:
+	case VERB_SESSION_NETWORK:
 		return OPERAND_SESSION;
 	case VERB_SHOW:
 	case VERB_WHY:
@@ -49,7 +50,13 @@ enum operand verb_operand(enum verb_id id)
 	case VERB_REVIEW:
 	case VERB_APPLY:
 	case VERB_DISCARD:
+	case VERB_FILE_READ:
+	case VERB_FILE_WRITE:
+	case VERB_FILE_EDIT:
+	case VERB_FILE_GREP:
 		return OPERAND_FILE;
+	case VERB_EXEC:
+		return OPERAND_PROGRAM;
 	case VERB_COMPLETIONS:
 		return OPERAND_SHELL;
 	case VERB_HELP:

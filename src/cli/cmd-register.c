@@ -158,12 +158,13 @@ static int do_unregister(const struct args *args, struct err *err)
 	if (r < 0)
 		return r;
 	if (!edit_has_command(&edit, name)) {
-		r = err_set(err, ERR_CONFIG, -ENOENT, "no command '%s' in %s", name,
-			    edit.context.workspace_file);
-		return config_get(&edit.context.config, path, &setting)
-			       ? err_hint(err, r, "it is written at %s",
-					  origin_text(&setting.origin, buf, sizeof(buf)))
-			       : err_hint(err, r, "pale commands lists them");
+		bool elsewhere = config_get(&edit.context.config, path, &setting);
+
+		r = err_set(err, elsewhere ? ERR_CONFIG : ERR_USAGE, -ENOENT,
+			    "no command '%s' in %s", name, edit.context.workspace_file);
+		return elsewhere ? err_hint(err, r, "it is written at %s",
+					    origin_text(&setting.origin, buf, sizeof(buf)))
+				 : err_hint(err, r, "pale commands lists them");
 	}
 	r = toml_unset(edit.doc, path, 2, err);
 	return r < 0 ? r : edit_commit(&edit, err);

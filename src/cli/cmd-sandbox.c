@@ -181,7 +181,12 @@ static int find(const struct context *context, const char *name, struct resolved
 		return resolve(context, name, ret, err);
 	r = preset_resolve(&context->config, name, context->workspace.root, &context->user,
 			   &ret->spec, err);
-	return r < 0 ? err_wrap(err, r, "no command '%s'", name) : 0;
+	if (r == 0)
+		return 0;
+	if (err &&
+	    !config_get(&context->config, (const char *const[]){"presets", name, NULL}, &setting))
+		err->code = ERR_USAGE;
+	return err_wrap(err, r, "no command '%s'", name);
 }
 
 static int inspect_text(const struct resolved *resolved, bool command, struct str *out)

@@ -125,16 +125,32 @@ static int put_operand(struct str *out, enum verb_id id)
 		r = put_verb_words(&words, NULL);
 	if (r == 0)
 		r = put_condition(out, verbs[id]);
-	if (r == 0)
+	if (r == 0 && operand == OPERAND_PROGRAM)
+		r = str_append(out, " -a '(__fish_complete_subcommand --fcs-skip=2)'\n");
+	else if (r == 0)
 		r = words.len ? str_appendf(out, " -a '%s'\n", words.data + 1)
 			      : str_append(out, " -F\n");
 	return r;
 }
 
+/* After `--` stands a program, with what belongs to it. */
+static const char fish_head[] =
+	"# fish completion for pale, made by: pale completions fish\n"
+	"complete -c pale -f\n"
+	"function __pale_rest\n"
+	"\tset -l words (commandline -opc)\n"
+	"\tset -l at (contains -i -- -- $words); or return\n"
+	"\tset -l rest\n"
+	"\tif test $at -lt (count $words)\n"
+	"\t\tset rest $words[(math $at + 1)..-1]\n"
+	"\tend\n"
+	"\tcomplete -C (string join ' ' -- $rest (commandline -ct))\n"
+	"end\n"
+	"complete -c pale -n 'contains -- -- (commandline -opc)' -a '(__pale_rest)'\n";
+
 int completions_fish(struct str *out)
 {
-	int r = str_append(out, "# fish completion for pale, made by: pale completions fish\n"
-				"complete -c pale -f\n");
+	int r = str_append(out, fish_head);
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
 		struct opt_table table = verbs[i]->options();

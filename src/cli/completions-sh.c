@@ -32,7 +32,13 @@ static const char bash_start[] =
 	"\tlocal i\n"
 	"\tfor ((i = 2; i < at; i++)); do\n"
 	"\t\t[[ ${COMP_WORDS[i]} == -- ]] && { dashes=$i; break; }\n"
-	"\tdone\n";
+	"\tdone\n"
+	/* --network=none is three words to bash */
+	"\tif ((at > 2 && dashes == 0)) && [[ $prev == = || $cur == = ]]; then\n"
+	"\t\t[[ $prev == = ]] && prev=${COMP_WORDS[at - 2]}\n"
+	"\t\t[[ $cur == = ]] && cur=\n"
+	"\tfi\n";
+static const char bash_before[] = "\tlocal before=(\"${COMP_WORDS[@]:2:at-2}\")\n";
 
 static const char zsh_head[] = "#compdef pale\n"
 			       "# zsh completion for pale, made by: pale completions zsh\n"
@@ -45,7 +51,13 @@ static const char zsh_start[] =
 	"\tlocal cur=${words[CURRENT]} prev=${words[CURRENT-1]}\n"
 	"\tlocal verb=${words[2]} sub=${words[3]:-} at=$((CURRENT - 1)) dashes\n"
 	"\tdashes=${words[(I)--]}\n"
-	"\t((dashes = dashes > 0 && dashes < CURRENT ? dashes - 1 : 0))\n";
+	"\t((dashes = dashes > 0 && dashes < CURRENT ? dashes - 1 : 0))\n"
+	"\tif ((dashes == 0)) && [[ $cur == --*=* ]]; then\n"
+	"\t\tprev=${cur%%=*} cur=${cur#*=}\n"
+	"\t\tcompset -P '*='\n"
+	"\tfi\n";
+
+static const char zsh_before[] = "\tlocal before=(\"${(@)words[3,CURRENT-1]}\")\n";
 
 static const char names[] =
 	"_pale_list() {\n"
@@ -157,6 +169,30 @@ static int put_options(struct str *out)
 	return r < 0 ? r : str_append(out, "\t\tesac\n\t\treturn\n\tfi\n");
 }
 
+/* After NAME come arguments of its own. `skip` is set behind an option that takes a value. */
+static int put_run(struct str *out)
+{
+	struct opt_table table = verbs[VERB_RUN]->options();
+	int r = str_append(
+		out,
+		"\t'run')\n\t\tlocal word skip= name=\n"
+		"\t\tfor word in \"${before[@]}\"; do\n"
+		"\t\t\tif [[ -n $skip ]]; then\n\t\t\t\t[[ $word == = ]] || skip=\n\t\t\t\tcontinue\n"
+		"\t\t\tfi\n\t\t\tcase $word in\n\t\t\t");
+
+	for (size_t i = 0; r == 0 && i < table.len; i++)
+		if (table.items[i].metavar)
+			r = str_appendf(out, "--%s|", table.items[i].name);
+	if (r == 0)
+		r = str_append(out, "=) skip=1 ;;\n\t\t\t-*) ;;\n\t\t\t*) name=1 ;;\n"
+				    "\t\t\tesac\n\t\tdone\n"
+				    "\t\tif [[ -n $name ]]; then\n\t\t\t_pale_files\n"
+				    "\t\telse\n\t\t\t");
+	if (r == 0)
+		r = put_asking(out, OPERAND_COMMAND);
+	return r < 0 ? r : str_append(out, "\n\t\tfi\n\t\t;;\n");
+}
+
 static int put_operand(struct str *out, enum operand operand)
 {
 	int r = 0;
@@ -167,6 +203,8 @@ static int put_operand(struct str *out, enum operand operand)
 		if (r == 0)
 			r = str_append(out, "; _pale_words");
 		return r < 0 ? r : put_words(out, preset_names);
+	case OPERAND_PROGRAM:
+		return str_append(out, "_pale_programs; _pale_files");
 	case OPERAND_SHELL:
 		r = str_append(out, "_pale_words");
 		return r < 0 ? r : put_words(out, completion_shells());
@@ -183,7 +221,9 @@ static int put_operands(struct str *out)
 	int r = str_append(out, "\tcase $verb in\n");
 
 	for (int i = 0; r == 0 && i < VERB_COUNT_; i++) {
-		if (verb_operand(i) == OPERAND_NONE)
+		if (i == VERB_RUN)
+			r = put_run(out);
+		if (i == VERB_RUN || verb_operand(i) == OPERAND_NONE)
 			continue;
 		r = str_appendf(out, "\t'%s') ", verbs[i]->name);
 		if (r == 0)
@@ -215,6 +255,8 @@ int completions_sh(struct str *out, const char *shell)
 		r = str_append(out, zsh ? zsh_start : bash_start);
 	if (r == 0)
 		r = put_verbs(out);
+	if (r == 0)
+		r = str_append(out, zsh ? zsh_before : bash_before);
 	if (r == 0)
 		r = str_append(out, after_dashes);
 	if (r == 0)

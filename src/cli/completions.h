@@ -14,6 +14,7 @@ enum operand {
 	OPERAND_RUN,
 	OPERAND_STAGE,
 	OPERAND_FILE,
+	OPERAND_PROGRAM, /* and what it works on */
 	OPERAND_SHELL,
 	OPERAND_VERB,
 };

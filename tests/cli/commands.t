@@ -52,9 +52,9 @@ def lists():
         r = box.pale("commands", "show", "a")
         ok(r.status == 0 and "echo a" in r.out and "pale.toml:7" in r.out, "show", r)
         r = box.pale("commands", "show", "bb")
-        ok(r.status == 1 and "no command 'bb'" in r.err, "show: no such command", r)
+        ok(r.status == 2 and "no command 'bb'" in r.err, "show: no such command", r)
         r = box.pale("commands", "show", "elsewhere")
-        ok(r.status == 1 and "hint: pale commands lists them" in r.err, "show: like no other", r)
+        ok(r.status == 2 and "hint: pale commands lists them" in r.err, "show: like no other", r)
         r = box.pale("events")
         eq((r.status, r.out), (0, "no events\n"), "no event: says so")
         r = box.pale("commands", "register", "empty", "")
@@ -150,7 +150,7 @@ def preserves():
 def refuses():
     with Box() as box:
         r = box.pale("commands", "unregister", "x")
-        ok(r.status == 1 and "no command 'x'" in r.err, "unregister: no such command", r)
+        ok(r.status == 2 and "no command 'x'" in r.err, "unregister: no such command", r)
         ok(not box.exists("pale.toml"), "and no file is made")
         box.write("pale.toml", "[commands.x]\ncmdd = 1\n")
         r = box.pale("commands", "register", "y", "true")

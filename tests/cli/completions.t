@@ -41,6 +41,14 @@ def in_bash(box):
     eq(offers(box, script, "mcp", "install", "--client", "c"), ["claude-code", "codex", "cursor"],
        "clients")
     eq(offers(box, script, "commands", "unregister", "ti"), ["tidy"], "names to unregister")
+    eq(offers(box, script, "run", "--network", "=", "no"), ["none"], "a value behind =")
+    eq(offers(box, script, "run", "--network", "="), ["none", "localhost", "allowed_hosts", "unrestricted"],
+       "or nothing behind it")
+    eq(offers(box, script, "run", "--network", "=", "none", "ti"), ["tidy"], "a name behind such a value")
+    eq(offers(box, script, "run", "--network", "none", "--staged", "ti"), ["tidy"], "and behind others")
+    eq(offers(box, script, "run", "tidy", "pale.t"), ["pale.toml"], "files behind a name")
+    eq(offers(box, script, "file", "read", "pale.t"), ["pale.toml"], "files to read")
+    ok("true" in offers(box, script, "exec", "tru"), "programs for a session")
     eq(offers(box, script, "sandbox", "inspect", "tes"), ["test", "test"], "a command or a preset")
     eq(offers(box, script, "completions", ""), ["bash", "zsh", "fish"], "shells")
     eq(offers(box, script, "stages", "rm", ""), [], "no stage, no name")

@@ -137,10 +137,10 @@ def sandboxes():
         ok(doc and doc["kind"] == "preset" and doc["grade"] == {"world": "open", "ceiling": 8},
            "inspect a preset", doc)
         r = box.pale("sandbox", "inspect", "nosuch")
-        ok(r.status == 1 and "no command 'nosuch': unknown preset 'nosuch'" in r.err,
+        ok(r.status == 2 and "no command 'nosuch': unknown preset 'nosuch'" in r.err,
            "inspect: neither a command nor a preset", r)
         r = box.pale("sandbox", "inspect", "tset")
-        ok(r.status == 1 and "did you mean 'test'" in r.err, "inspect: unknown", r)
+        ok(r.status == 2 and "did you mean 'test'" in r.err, "inspect: unknown", r)
         box.write_user('[ceiling]\nfilesystem = "readonly"\n')
         box.write("pale.toml", GOOD.replace('"ci"', '"build"'))
         r = box.pale("sandbox")
