@@ -2,6 +2,7 @@
 #include "api/explain.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,18 @@ static const char *limit_of(const struct run_record *record)
 						: NULL;
 }
 
+/* A shell has no other word for how a program of its ended. */
+static char *exited(int code)
+{
+	int sig = code - 128;
+
+	if (sig <= 0 || sig > SIGSYS)
+		return str_printf("the command exited with %d", code);
+	return str_printf("the command exited with %d, as a shell does when signal %d (%s) ended a "
+			  "program of it",
+			  code, sig, strsignal(sig));
+}
+
 static char *how_it_ended(const struct run_record *record, char **ret_hint)
 {
 	if (!record->ended)
@@ -97,7 +110,7 @@ static char *how_it_ended(const struct run_record *record, char **ret_hint)
 	case OUTCOME_OK:
 		return strdup("it worked");
 	case OUTCOME_FAILED:
-		return str_printf("the command exited with %d", record->exit_code);
+		return exited(record->exit_code);
 	case OUTCOME_SIGNALED:
 		return str_printf("signal %d (%s) ended it", record->signal,
 				  strsignal(record->signal));
@@ -251,6 +264,19 @@ static char *rule_text(const struct spec *spec, enum dim dim)
 	return take_ptr(text.data);
 }
 
+/* Of a limit that records do not hold. */
+static int say_more(const struct spec *then, struct cause *cause, struct err *err)
+{
+	int dim = dim_by_name(cause->dimension);
+	const uint64_t *limit = dim < 0 ? NULL : spec_limit_const(then, (enum dim)dim);
+
+	if (!limit || *limit != SPEC_UNLIMITED)
+		return 0;
+	cause->remedy.why = "how much it was is not remembered";
+	cause->fix = str_printf("%s MORE", spec_keys[dim].flag);
+	return cause->fix ? 0 : err_oom(err);
+}
+
 /* By the limits that held in that run, not those of today. */
 static int add_limit(struct explanation *explanation, const struct run_record *record,
 		     const char *dimension, struct err *err)
@@ -272,8 +298,10 @@ static int add_limit(struct explanation *explanation, const struct run_record *r
 	if (!cause->what)
 		return err_oom(err);
 	r = remedy_find(&then, &(struct user){0}, dimension, "limit", NULL, &cause->remedy, err);
-	if (r < 0 || !cause->remedy.possible)
+	if (r < 0)
 		return r;
+	if (!cause->remedy.possible)
+		return say_more(&then, cause, err);
 	cause->fix = strdup(cause->remedy.option);
 	cause->rule = rule_text(&then, cause->remedy.dim);
 	return cause->fix && cause->rule ? 0 : err_oom(err);

@@ -121,6 +121,8 @@ static void fill(const struct run *run, struct run_record *record)
 	record->command = copy(run->command);
 	if (run->plan)
 		fill_plan(run, record);
+	else
+		record->program = copy(run->program);
 }
 
 static void fill_result(const struct run *run, const struct err *failed, struct run_record *record)

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/path.h"
 #include "base/private-dir.h"
 #include "config/caches.h"
 #include "config/state-dir.h"
@@ -284,6 +285,9 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 		r = apply_outer(run, err);
 	if (r == 0)
 		r = make_plan(run, argv.items, false, err);
+	/* Refused, it is remembered all the same; without memory, without a name. */
+	if (r < 0 && argv.len > 0)
+		run->program = strdup(path_basename(argv.items[0]));
 	strv_release(&argv);
 	return r;
 }
@@ -492,6 +496,7 @@ void run_release(struct run *run)
 	spec_release(&run->outer);
 	context_release(&run->context);
 	free(run->command);
+	free(run->program);
 	*run = (struct run){0};
 }
 

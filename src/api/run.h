@@ -44,6 +44,7 @@ struct run {
 	const char *shell;          /* of a line for its shell: "kept", "unchanged"; or NULL */
 	struct site *site;          /* kept there, or NULL; see run_request */
 	char *command;              /* the registered name, or NULL */
+	char *program;              /* of a run that got no plan: base name; else NULL */
 	int (*tool)(char *const *argv);
 	struct result result;
 	struct recover_report recovered;

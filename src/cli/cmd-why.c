@@ -65,7 +65,8 @@ static int put_fix(const struct why *why, const struct cause *cause, size_t numb
 		return str_append(out, "     today's policy allows it\n");
 	if (r == 0 && !remedy->possible)
 		return cause->fix ? 0 : put(out, "     not to be allowed: ", remedy->why, "\n");
-	if (r == 0)
+	/* Under the policy of today it may take another rule than it would have then. */
+	if (r == 0 && (!cause->fix || strstr(cause->fix, remedy->option)))
 		r = put(out, "     what that opens: ", remedy->opens, "\n");
 	if (r == 0 && remedy->value && why->record.command)
 		r = str_appendf(out, "     for good: pale allow %s %zu --project\n", why->record.id,

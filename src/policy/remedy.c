@@ -329,6 +329,14 @@ static int find_call(const struct attempt *a)
 		"is off then, and what mounts hide may be undone");
 }
 
+static bool is_trace(const char *op)
+{
+	static const char *const ops[] = {
+		"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kcmp", NULL};
+
+	return is_one_of(op, ops);
+}
+
 /* Where others can be seen nobody may be traced; among processes of their own all may. */
 static int find_process(const struct attempt *a)
 {
@@ -372,7 +380,9 @@ static int find(const struct attempt *a, const char *dimension)
 	int dim = dim_by_name(dimension);
 
 	if (dim < 0)
-		return remedy_never(a, "it is refused in every sandbox");
+		return remedy_never(a, is_trace(a->op) ? "without namespaces nobody may trace: the "
+							 "engines native and bwrap have them"
+						       : "it is refused in every sandbox");
 	if (spec_limit_const(a->spec, (enum dim)dim))
 		return find_limit(a, (enum dim)dim);
 	switch (dim) {

@@ -77,6 +77,9 @@ def test_endings():
          "--timeout 1m"),
         ({"outcome": "oom", "memory_limit": 256 << 20, "exit_code": -1}, "limit of memory, 256m",
          "--memory 512m"),
+        ({"outcome": "limit", "limit": "disk", "exit_code": -1}, "limit of disk", "to allow it: pale run --disk MORE t\n"),
+        ({"exit_code": 153}, "exited with 153, as a shell does when signal 25", None),
+        ({"exit_code": 128}, "exited with 128.", None),
         ({"outcome": "limit", "limit": "pids", "pids_limit": 8, "exit_code": -1},
          "limit of pids, 8", "--pids 16"),
         ({"outcome": "limit", "limit": "cpu", "cpu_limit_ms": 1500, "exit_code": -1},
@@ -158,6 +161,12 @@ def test_other_options():
         r = box.pale("why")
         ok("look up a name, at 192.0.2.53:53" in r.out and "NAME: the host that was looked up" in r.out,
            "who asks a name server wants a name", r)
+        for more, opens in (("2", False), ("512", True)):
+            box.put(command=None, violations=[
+                denied("127.0.0.1:80", "connect", "connections", fix=f"pale run --connections {more} …")])
+            r = box.pale("why")
+            ok(f"--connections {more} …" in r.out and ("would be 512" in r.out) == opens,
+               "what a rule opens is said of the rule that is offered", r)
         r = box.pale("run", "--processes", "visible", "--", "strace", "-o", "/dev/null", "true")
         fixes = [c["fix"] for c in box.pale("why", "-j").json()["causes"] if c["op"] == "ptrace"]
         if not fixes and "not found" in r.err:

@@ -96,6 +96,7 @@ def case_outcomes(p):
     ok([r['outcome'] for r in got] == want, p, 'every run is remembered, with its outcome', got)
     ok(box.runs('--outcome', 'timeout')[0]['program'] == 'sleep', p, 'and found by it')
     ok([r['error'] for r in got] == [None] * 4 + ['policy', 'not_found'], p, 'what was refused has a code', got)
+    ok([r['program'] for r in got] == ['true', 'sh', 'sh', 'sleep', 'true', 'none'], p, 'and the name of its program', got)
     ok(got[1]['exit_code'] == 3 and got[2]['signal'] == 9 and got[3]['limits']['timeout_ms'] == 100, p, 'and what belongs to it', got)
     ok(got[0]['usage']['memory_peak'] or 'landlock' in ENGINE or not p.is_root, p, 'usage is known where somebody counts', got[0])
     kinds = [(e['kind'], e['code']) for e in box.verb('events', '-n', '0', '-j').json()]

@@ -199,6 +199,7 @@ static const struct row rows[] = {
 	{"no limit", "", "memory", "limit", NULL, NULL, "does not limit"},
 	{"tracing where all are seen", "processes = 'visible'", "processes", "ptrace", NULL,
 	 "OPTION", "--processes isolated"},
+	{"tracing without namespaces", "", "seccomp", "ptrace", NULL, NULL, "native"},
 	{"tracing what is not its own", "", "processes", "prlimit64", NULL, NULL,
 	 "out of its reach"},
 	{"signals", "processes = 'visible'", "processes", "kill", NULL, NULL, "out of its reach"},
