@@ -91,11 +91,9 @@ build/gen/api/prefix.h: FORCE
 build/pale.pc: src/api/pale.pc.in build/gen/api/prefix.h
 	$(call q,GEN) sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
 
-# Looked at once, unless the compilers are somebody's own: a list of what to install says more
-# than the first error.
+# What is missing is listed before the first error, unless the compilers are somebody's own.
 build/gen/has-%: tools/deps
-	@$(if $(filter-out file,$(origin CC) $(origin MUSL_CC)),,tools/deps --check $* &&) \
-		mkdir -p $(@D) && touch $@
+	@$(if $(filter-out file,$(origin CC) $(origin MUSL_CC)),,tools/deps --check $* &&) mkdir -p $(@D) && touch $@
 
 # In each flavour: objects, the archive of all that is no main(), programs of tests/.
 define flavour
@@ -105,7 +103,6 @@ build/$(1)/%.o: src/%.c Makefile | build/gen/has-build
 
 build/$(1)/libpale.a: $(LIB_SRC:src/%.c=build/$(1)/%.o)
 	$$(call q,AR) rm -f $$@; $(AR) rcs $$@ $$^
-
 build/$(1)/tests/%.o: tests/%.c Makefile | build/gen/has-build
 	@mkdir -p $$(@D)
 	$$(call q,CC) $$($(1)_cc) $$(TEST_FLAGS) -MMD -MP -c -o $$@ $$<
@@ -122,7 +119,6 @@ FILTERS := build/gen/confine/filters.h
 build/gen/seccomp-gen: tools/seccomp-gen.c $(wildcard tools/seccomp-*.h) tests/unit/confine/bpf.h Makefile | build/gen/has-build
 	@mkdir -p $(@D)/confine
 	$(call q,CC) $(glibc_cc) -o $@ $< -pie -lseccomp
-
 $(FILTERS): build/gen/seccomp-gen
 	$(call q,GEN) $< >$@
 $(foreach f,musl glibc asan fuzz,build/$(f)/confine/seccomp.o): $(FILTERS)
@@ -147,7 +143,6 @@ test-vm: ## tests under systemd and cgroup v2, in a virtual machine (TESTS= too)
 	@tools/deps build
 	@$(MAKE) $(JOBS) all
 	@TESTS='$(TESTS)' tools/test-vm
-
 $(CHECKS):
 	@TESTS='$(TESTS)' tools/runtests $(@:check-%=%)
 
@@ -176,7 +171,6 @@ man: $(MAN) ## manual pages, into build/man
 build/man/%: man/%.scd | build/gen/has-man
 	@mkdir -p $(@D)
 	$(call q,MAN) scdoc <$< >$@
-
 completions: $(COMPLETIONS) ## shell completions, into build/completions
 $(COMPLETIONS): build/pale-verbs
 	@mkdir -p $(@D)
