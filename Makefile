@@ -6,8 +6,7 @@
 #   build/pale-verbs   every other verb: glibc, static, jansson, zlib, SQLite
 #   build/libpale.*    specs, and runs through `pale`, for programs
 #
-# Sources are found by folder, so a new file needs no line here. Each flavour of
-# objects has its own folder in build/. `make help` lists the targets.
+# Sources are found by folder, each flavour of objects has its own. `make help` lists the targets.
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
@@ -76,8 +75,7 @@ build/pale-verbs: build/glibc/cli/verbs-main.o build/glibc/libpale.a
 
 # One object in which only pale_* can be seen from outside.
 build/libpale.a: $(API_SRC:src/%.c=build/pic/%.o)
-	$(call q,AR) rm -f $@; ld -r -o $(@:.a=.o) $^ && \
-		objcopy --localize-hidden $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
+	$(call q,AR) rm -f $@; ld -r -o $(@:.a=.o) $^ && objcopy --localize-hidden $(@:.a=.o) && $(AR) rcs $@ $(@:.a=.o)
 
 build/libpale.so: $(API_SRC:src/%.c=build/pic/%.o) src/api/libpale.map
 	$(call q,LD) $(pic_cc) -shared $(LINK) -Wl,-soname,$(@F).0 \
@@ -188,12 +186,10 @@ INSTALL := build/pale:755:bin/pale build/pale-verbs:755:libexec/pale/pale-verbs 
 install: all man completions ## into $(DESTDIR)$(PREFIX)
 	set -e; IFS=' :'; list='$(INSTALL)'; set -- $$list; while [ $$# -gt 0 ]; do \
 		install -Dm$$2 $$([ $$2 = 644 ] || echo -s) "$$1" "$(DESTDIR)$(PREFIX)/$$3"; shift 3; done
-	ln -sf libpale.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/libpale.so.0"
-	ln -sf libpale.so.0 "$(DESTDIR)$(PREFIX)/lib/libpale.so" && ln -sf pale "$(DESTDIR)$(PREFIX)/bin/pale-sh"
+	cd "$(DESTDIR)$(PREFIX)" && ln -sf libpale.so.$(VERSION) lib/libpale.so.0 && ln -sf libpale.so.0 lib/libpale.so && ln -sf pale bin/pale-sh
 
 clean: ## remove build/
 	rm -rf build
-
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
 

@@ -50,8 +50,9 @@ const struct verb verb_show = {
 	.operands = "[RUN]",
 	.max = 1,
 	.summary = "show one run: how it ended, what was refused",
-	.details = "RUN is an id as pale runs lists them, the beginning of one, or `last`, which is\n"
-		   "meant when it is left out.",
+	.details =
+		"RUN is an id as pale runs lists them, the beginning of one, or `last`, which is\n"
+		"meant when it is left out.",
 	.examples = "pale show\n"
 		    "pale show last --output",
 	.options = options_show,

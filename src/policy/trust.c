@@ -7,6 +7,7 @@
  *   level that was trusted before;
  * - caches in unusual places: what is left there stands in for programs and settings
  *   of the host, in every run that is given more;
+ * - a max_output that would fill the memory of the supervisor, or the user's disk;
  * - the program of a command with such a sandbox: trust is given to what runs;
  * - every key of a preset or such a command that the system or the user defines
  *   as well: theirs must not change under them;
@@ -28,6 +29,8 @@
 #include "policy/draft.h"
 #include "policy/host-group.h"
 #include "policy/lattice.h"
+
+#define OUTPUT_UNASKED ((uint64_t)64 << 20)
 
 struct survey {
 	const struct config *config;
@@ -107,12 +110,12 @@ static int add_key(struct survey *s, const char *const *path, const char *why)
 	return add_item(s, path, setting.value, why);
 }
 
-/* Limits are nobody's business but the user's. */
+/* Limits are nobody's business but the user's, and private copies expose nothing: as a rule. */
 static bool is_harmless(enum dim dim)
 {
 	enum key_type type = spec_keys[dim].type;
 
-	return type == KEY_SIZE || type == KEY_DURATION || type == KEY_UINT;
+	return dim == DIM_CACHES || type == KEY_SIZE || type == KEY_DURATION || type == KEY_UINT;
 }
 
 /* `network "unrestricted", filesystem "unrestricted"`; empty: within. */
@@ -164,7 +167,21 @@ static int judge(const struct survey *s, const char *command, const char *preset
 	return excess_text(s, &out.spec, ret_why) < 0 ? err_oom(s->err) : 0;
 }
 
-/* Private copies expose nothing, where they are what they are called. */
+/* Output waits for its reader in the supervisor, and is kept in the history. */
+static int survey_output(struct survey *s, const char *const *path, const struct toml_value *value)
+{
+	_cleanup_(strv_release) struct strv text = {0};
+	uint64_t size = 0;
+	int r;
+
+	if (toml_texts(value, &text) < 0)
+		return err_oom(s->err);
+	r = key_parse(&spec_keys[DIM_MAX_OUTPUT], text.items[0], &size, s->err);
+	if (r < 0 || size <= OUTPUT_UNASKED)
+		return r;
+	return add_item(s, path, value, "is held in memory and kept on disk, outside");
+}
+
 static int survey_caches(struct survey *s, const char *const *path, const struct toml_value *list)
 {
 	for (size_t i = 0; i < list->array.len; i++) {
@@ -197,11 +214,12 @@ static int survey_table(struct survey *s, const char *const *path, size_t n, con
 		r = add_key(s, full, why);
 	for (int dim = 0; dim < DIM_COUNT_ && r == 0; dim++) {
 		full[n] = dim_name(dim);
-		if ((is_harmless(dim) && !with_limits) ||
-		    !config_get_at(s->config, LAYER_WORKSPACE, full, &setting))
+		if (!config_get_at(s->config, LAYER_WORKSPACE, full, &setting))
 			continue;
-		if (dim == DIM_CACHES && !with_limits)
-			r = survey_caches(s, full, setting.value);
+		if (is_harmless(dim) && !with_limits)
+			r = dim == DIM_CACHES       ? survey_caches(s, full, setting.value)
+			    : dim == DIM_MAX_OUTPUT ? survey_output(s, full, setting.value)
+						    : 0;
 		else if (*why)
 			r = add_item(s, full, setting.value, why);
 		else if ((dim == DIM_HOSTS || dim == DIM_ENV_PASS) && setting.value->array.len > 0)

@@ -41,6 +41,7 @@ static const char *const harmless[] = {
 	"[presets.p]\npaths_hidden = [\"~/.ssh\", \"/etc\"]",
 	"[presets.p]\nnetwork = \"none\"\nprocesses = \"isolated\"\nenv = \"clean\"\nnested = false",
 	"[presets.p]\nports = [80]",
+	"[presets.p]\nmax_output = \"64m\"",
 	"[presets.p]\ncaches = [\"build\", \"~/.npm\", \"~/.cargo/registry/src\", \"/tmp/x\"]",
 };
 
@@ -85,6 +86,8 @@ static const struct {
 	{"[presets.p]\ncaches = [\"vendor/x/.git/hooks\"]", "presets.p.caches = "},
 	{CMD("x") "sandbox = { caches = [\".vscode\"] }", "commands.x.sandbox.caches = "},
 	{"[presets.p]\nnetwork = \"unrestricted\"\ncaches = [\"/opt\"]", "presets.p.caches = "},
+	{"[presets.p]\nmax_output = \"65m\"", "presets.p.max_output = \"65m\""},
+	{CMD("x") "sandbox = { max_output = 99999999999 }", "commands.x.sandbox.max_output = "},
 	/* harmless alone, but not in a command that may do more */
 	{"sandbox.env.set = { LD_PRELOAD = \"./x.so\" }\n" CMD("x") "sandbox = \"unrestricted\"",
 	 "sandbox.env.set.LD_PRELOAD = \"./x.so\""},
