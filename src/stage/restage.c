@@ -158,6 +158,22 @@ static int move_back(const struct settler *s, const struct txn_item *item, const
 	return fd < 0 ? fd : fd_chmod(fd, item->staged.mode);
 }
 
+/* A folder that stayed, without its mode. */
+static int restage_mode(struct settler *s, const struct txn_item *item)
+{
+	_cleanup_(fd_closep) int fd = path_open_nolink(s->root->upper_fd, item->path,
+						       O_PATH | O_DIRECTORY, 0);
+	struct stat st;
+
+	if (fd < 0)
+		return is_absent(fd) || fd == -EACCES ? 0 : fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_ino == item->staged.ino && (st.st_mode & 07777) == item->old.mode
+		       ? fd_chmod(fd, item->staged.mode)
+		       : 0;
+}
+
 static int restage_one(struct settler *s, size_t i)
 {
 	const struct txn_item *item = &s->txn->items[i];
@@ -172,6 +188,8 @@ static int restage_one(struct settler *s, size_t i)
 	txn_key(i, key);
 	r = item->kind == CHANGE_DELETE ? base_has(s, item->path)
 					: find_kept(s, i, key, &kept, &shared);
+	if (r == 0 && s->txn->is_discard && item->kind == CHANGE_MODE)
+		return restage_mode(s, item);
 	if (r == 1) {
 		r = was_deleted(s, item);
 		r = r < 0 ? r : !r;
@@ -183,14 +201,14 @@ static int restage_one(struct settler *s, size_t i)
 	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, item->path, &name);
 	r = parent < 0 ? parent : node_read(parent, name, &node);
 	/* Something newer stays. */
-	if (r < 0 || (node.type != NODE_ABSENT && node.type != NODE_DIR))
+	if (r < 0 || node.type != NODE_ABSENT)
 		return r;
 	if (item->kind == CHANGE_DELETE)
-		return node.type == NODE_ABSENT ? upper_make_whiteout(parent, name) : 0;
+		return upper_make_whiteout(parent, name);
 	/* If this fails the base gets it again, from the store. */
-	if (node.type == NODE_ABSENT && shared)
+	if (shared)
 		return linkat(s->root->store_fd, key, parent, name, 0) < 0 ? -errno : 0;
-	return node.type == NODE_ABSENT ? move_back(s, item, key, parent, name) : 0;
+	return move_back(s, item, key, parent, name);
 }
 
 /* Does the upper folder FD show nothing at all of what the base's BASE has, nor anything else?

@@ -298,9 +298,31 @@ static int open_all(struct settler *s)
 	return r;
 }
 
-static int remove_dir(struct settler *s, int parent, const char *name, const struct node *node,
-		      const char *key, bool with_all)
+/* NULL: its mode is its own. */
+static struct relaxed_item *relaxed_item(const struct settler *s, ino_t ino)
 {
+	for (size_t i = 0; i < s->relaxed.n; i++)
+		if (s->relaxed.items[i].ino == ino)
+			return &s->relaxed.items[i];
+	return NULL;
+}
+
+/* A folder that stays, for what else is in it, loses the mode that was discarded. */
+static int drop_mode(const struct settler *s, const struct txn_item *item, int fd)
+{
+	struct relaxed_item *relaxed = relaxed_item(s, item->staged.ino);
+
+	if (!s->txn->is_discard || item->kind != CHANGE_MODE)
+		return 0;
+	if (relaxed)
+		relaxed->mode = item->old.mode;
+	return fd_chmod(fd, item->old.mode | (relaxed ? 0700 : 0));
+}
+
+static int remove_dir(struct settler *s, const struct txn_item *item, int parent, const char *name,
+		      const struct node *node, const char *key)
+{
+	bool with_all = s->txn->is_discard && upper_is_too_deep(item->path);
 	_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	_cleanup_(strv_release) struct strv names = {0};
 	int r;
@@ -313,7 +335,9 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 		fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	}
 	r = fd < 0 ? fd : dir_names(fd, &names);
-	if (r < 0 || (!with_all && names.len > 0))
+	if (r == 0 && !with_all && names.len > 0)
+		return drop_mode(s, item, fd);
+	if (r < 0)
 		return r;
 	/* To move it, it must be writable. */
 	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
@@ -367,8 +391,7 @@ static int remove_one(struct settler *s, size_t i)
 		return 0;
 	/* What is in one that is too deep was not listed, and can only go with it. */
 	if (node.type == NODE_DIR)
-		return remove_dir(s, parent, name, &node, key,
-				  s->txn->is_discard && upper_is_too_deep(item->path));
+		return remove_dir(s, item, parent, name, &node, key);
 	return remove_file(s, item, parent, name, &node, key);
 }
 
@@ -378,6 +401,14 @@ static bool has_same_parent(const char *a, const char *b)
 	size_t len = x ? (size_t)(x - a) : 0;
 
 	return len == (y ? (size_t)(y - b) : 0) && strncmp(a, b, len) == 0;
+}
+
+/* To be kept for undo. */
+static bool leaves_itself(const struct settler *s, const char *path)
+{
+	size_t i = txn_find_item(s->txn, s->root_index, path);
+
+	return i != (size_t)-1 && settler_leaves(s, &s->txn->items[i]);
 }
 
 /* Folders that are there only for what was in them. */
@@ -395,6 +426,8 @@ static int prune(struct settler *s, const char *path)
 		int parent;
 
 		*slash = '\0';
+		if (leaves_itself(s, dir))
+			return 0;
 		fd = relaxed_open(&s->relaxed, s->root->upper_fd, dir, O_RDONLY | O_DIRECTORY);
 		if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 			continue;
@@ -405,9 +438,8 @@ static int prune(struct settler *s, const char *path)
 		    fstat(fd, &upper_st) < 0 || fstat(base, &base_st) < 0)
 			return 0;
 		/* Its mode is a change that was not chosen. */
-		for (size_t i = 0; i < s->relaxed.n; i++)
-			if (s->relaxed.items[i].ino == upper_st.st_ino)
-				upper_st.st_mode = S_IFDIR | s->relaxed.items[i].mode;
+		if (relaxed_item(s, upper_st.st_ino))
+			upper_st.st_mode = S_IFDIR | relaxed_item(s, upper_st.st_ino)->mode;
 		if ((upper_st.st_mode & 07777) != (base_st.st_mode & 07777))
 			return 0;
 		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, dir, &name);
@@ -419,24 +451,25 @@ static int prune(struct settler *s, const char *path)
 	return 0;
 }
 
+/* What is in a folder goes before it, with what is only there for that. */
 static int settle_root(struct settler *s)
 {
-	const char *last = NULL; /* what is pruned for one is for all in that folder */
+	const struct txn_item *last = NULL;
 	int r = open_all(s);
 
-	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--)
-		if (settler_leaves(s, &s->txn->items[i - 1]))
-			r = remove_one(s, i - 1);
 	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--) {
-		const char *path = s->txn->items[i - 1].path;
+		const struct txn_item *item = &s->txn->items[i - 1];
 
-		if (!settler_leaves(s, &s->txn->items[i - 1]) ||
-		    (last && has_same_parent(last, path)))
+		if (!settler_leaves(s, item))
 			continue;
-		r = prune(s, path);
-		last = path;
+		/* All in one folder are gone. */
+		if (last && !has_same_parent(last->path, item->path))
+			r = prune(s, last->path);
+		if (r == 0)
+			r = remove_one(s, i - 1);
+		last = item;
 	}
-	return r;
+	return r == 0 && last ? prune(s, last->path) : r;
 }
 
 static int each_root(struct txn *txn, int (*fn)(struct settler *s), struct err *err)

@@ -170,6 +170,28 @@ def case_taken_back_into_a_folder_that_was_made_again(p):
     box.remove()
 
 
+def case_mode_of_a_folder_with_more_in_it(p):
+    """Where a folder that is only there for a change lies in it."""
+    box = Box(p, 'folder-mode')
+    box.host('mkdir -p d/s; echo 1 >d/s/f')
+    box.run('chmod 711 d; echo 2 >>d/s/f')
+    staged = box.verb('diff', '--name-status').out
+    box.verb('discard', '--all')
+    r = box.verb('diff', '--name-status')
+    ok(staged == b'M\td/\nM\td/s/f\n' and r.out == b'', p, 'all of it is discarded', r)
+    r = p.pale('--staged', '--', 'stat', '-c', '%a', 'd', cwd=box.ws, env=box.env)
+    ok(r.out == b'755\n', p, 'as commands see it, too', r)
+    for verb in ('discard --all', 'apply'):
+        box.verb('undo')
+        ok(box.verb('diff', '--name-status').out == staged, p, f'taken back, before {verb}')
+        r = box.verb(*verb.split())
+        ok(r.code == 0 and box.verb('diff', '--name-status').out == b'', p, verb, r)
+    box.verb('undo')
+    ok(box.verb('diff', '--name-status').out == staged and (box.ws / 'd').stat().st_mode & 0o777 == 0o755, p, 'and after it')
+    box.remove()
+
+
 main(case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
      case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
-     case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again, uids=(1000,))
+     case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
+     case_mode_of_a_folder_with_more_in_it, uids=(1000,))
