@@ -95,8 +95,9 @@ static size_t parent_len(const char *path)
 }
 
 /* Did somebody delete it since, with a folder that was made again and hides all that the base has
- * there, also in what is below it? One that came back with this very txn does not, and a deletion
- * is needed in none: it would be shown, as an entry that cannot be opened. 1, 0 or -errno. */
+ * there, also in what is below it? One that came back with this very txn does not, nor any before
+ * the txn was done; and a deletion is needed in none: it would be shown, as an entry that cannot be
+ * opened. 1, 0 or -errno. */
 static int is_hidden(struct settler *s, const char *item_path, bool is_deletion, bool *ret_opaque)
 {
 	_cleanup_(freep) char *path = strdup(item_path);
@@ -120,7 +121,8 @@ static int is_hidden(struct settler *s, const char *item_path, bool is_deletion,
 		r = mark < 0 ? mark : 0;
 		if (mark == UPPER_OPAQUE) {
 			*ret_opaque = true;
-			newer |= txn_find_item(s->txn, s->root_index, path) == (size_t)-1;
+			newer |= s->txn->state == TXN_UNDOING &&
+				 txn_find_item(s->txn, s->root_index, path) == (size_t)-1;
 		}
 		if (*ret_opaque && r == 0)
 			r = node_read(fd, slash + 1, &next);
