@@ -46,10 +46,9 @@ static int append_escape(struct str *out, unsigned char c)
 	return str_appendf(out, "\\%03o", c);
 }
 
-int patch_quote(struct str *out, const char *prefix, const char *path, bool utf8)
+static int quote(struct str *out, const char *prefix, const char *path, bool utf8, bool quoted)
 {
 	size_t before = out->len;
-	bool quoted = false;
 	int r = 0;
 
 	for (const char *p = path; *p; p++)
@@ -69,6 +68,11 @@ int patch_quote(struct str *out, const char *prefix, const char *path, bool utf8
 	if (r < 0)
 		str_truncate(out, before);
 	return r;
+}
+
+int patch_quote(struct str *out, const char *prefix, const char *path, bool utf8)
+{
+	return quote(out, prefix, path, utf8, false);
 }
 
 /* End the line that was begun in w->text. */
@@ -98,6 +102,13 @@ static int append_name(struct writer *w, const char *prefix, const char *path)
 	return patch_quote(&w->text, prefix, path, w->options->utf8_names);
 }
 
+/* In the line that has both. Some versions of git lose their way where a folder ends with a
+ * space, and where no content follows they have the names from nowhere else. */
+static int append_paired(struct writer *w, const char *prefix, const char *path)
+{
+	return quote(&w->text, prefix, path, w->options->utf8_names, strstr(path, " /"));
+}
+
 static int put_name(struct writer *w, const char *word, const char *prefix, const char *path,
 		    const char *behind)
 {
@@ -120,13 +131,13 @@ static int put_pair(struct writer *w, const char *word, const struct patch_side 
 
 	if (r == 0)
 		r = old->path || names_both
-			    ? append_name(w, "a/", old->path ? old->path : new->path)
+			    ? append_paired(w, "a/", old->path ? old->path : new->path)
 			    : str_append(&w->text, "/dev/null");
 	if (r == 0)
 		r = str_append(&w->text, between);
 	if (r == 0)
 		r = new->path || names_both
-			    ? append_name(w, "b/", new->path ? new->path : old->path)
+			    ? append_paired(w, "b/", new->path ? new->path : old->path)
 			    : str_append(&w->text, "/dev/null");
 	if (r == 0)
 		r = str_append(&w->text, behind);

@@ -21,19 +21,11 @@
 #include "stage/access.h"
 #include "stage/closed.h"
 #include "stage/stage.h"
+#include "stage/settle-impl.h"
 #include "stage/txn-run.h"
-#include "stage/txn.h"
 #include "stage/upper.h"
 
-struct settler {
-	struct txn *txn;
-	const struct txn_root *root;
-	unsigned root_index;
-	struct relaxed relaxed;
-	struct err *err;
-};
-
-static int move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+int settler_move(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
 {
 	int r;
 
@@ -43,7 +35,7 @@ static int move(int from_dir, const char *from, int to_dir, const char *to, unsi
 	return r;
 }
 
-static bool leaves(const struct settler *s, const struct txn_item *item)
+bool settler_leaves(const struct settler *s, const struct txn_item *item)
 {
 	return item->root == s->root_index && item->settles && !item->stays;
 }
@@ -68,30 +60,26 @@ static const struct txn_item *first_below(const struct settler *s, const char *p
 
 		if (item->root != s->root_index || !change_path_below(path, item->path))
 			return NULL;
-		if (leaves(s, item))
+		if (settler_leaves(s, item))
 			return item;
 	}
 	return NULL;
 }
 
-#define SCRATCH "folder" /* in staged/, beside the keys of items */
-
-static void remove_scratch(const struct settler *s)
+void settler_remove_scratch(const struct settler *s)
 {
 	if (unlinkat(s->txn->staged_fd, SCRATCH, 0) < 0 && errno == EISDIR)
 		unlinkat(s->txn->staged_fd, SCRATCH, AT_REMOVEDIR);
 }
 
-/* A folder as the base has it, with nothing in it: made aside, so that it is whole
- * from the first moment. FLAGS of the rename to its place. */
-static int make_folder(const struct settler *s, int upper, const char *name, const char *path,
-		       const struct node *like, bool opaque, unsigned flags)
+int settler_make_folder(const struct settler *s, int upper, const char *name, const char *path,
+			const struct node *like, bool opaque, unsigned flags)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, like->mtime};
 	_cleanup_(fd_closep) int fd = -1;
 	int r = 0;
 
-	remove_scratch(s);
+	settler_remove_scratch(s);
 	if (mkdirat(s->txn->staged_fd, SCRATCH, 0700) < 0)
 		return -errno;
 	fd = path_open_nolink(s->txn->staged_fd, SCRATCH, O_RDONLY | O_DIRECTORY, 0);
@@ -108,11 +96,11 @@ static int make_folder(const struct settler *s, int upper, const char *name, con
 	if (r == 0 && (like->mode & 0700) != 0700)
 		r = s->relaxed.note(s->relaxed.data, s->root_index, path, like->mode);
 	if (r == 0)
-		r = move(s->txn->staged_fd, SCRATCH, upper, name, flags);
+		r = settler_move(s->txn->staged_fd, SCRATCH, upper, name, flags);
 	if (r < 0)
 		return r;
 	if (flags == RENAME_EXCHANGE)
-		remove_scratch(s);
+		settler_remove_scratch(s);
 	if ((like->mode & 0700) != 0700 && fchmod(fd, like->mode) < 0) {
 		r = -errno;
 		if (flags != RENAME_EXCHANGE)
@@ -131,7 +119,7 @@ static int hide(const struct settler *s, int upper, const char *name, const char
 	if (first && str_eq(first->path, path))
 		return 0; /* to be seen again, and all that is in it */
 	if (first && base->type == NODE_DIR)
-		return make_folder(s, upper, name, path, base, true, RENAME_NOREPLACE);
+		return settler_make_folder(s, upper, name, path, base, true, RENAME_NOREPLACE);
 	r = upper_make_whiteout(upper, name);
 	return r == -EEXIST ? 0 : r;
 }
@@ -141,7 +129,7 @@ static bool has_left(const struct settler *s, const char *path)
 {
 	size_t i = txn_find_item(s->txn, s->root_index, path);
 
-	return i != (size_t)-1 && leaves(s, &s->txn->items[i]) &&
+	return i != (size_t)-1 && settler_leaves(s, &s->txn->items[i]) &&
 	       txn_is_shared(s->txn, &s->txn->items[i]);
 }
 
@@ -242,7 +230,7 @@ static int unwhite(struct settler *s, const char *path)
 	if (r < 0)
 		return r;
 	/* At no moment is the whole folder to be seen. */
-	return make_folder(s, parent, name, path, &like, true, RENAME_EXCHANGE);
+	return settler_make_folder(s, parent, name, path, &like, true, RENAME_EXCHANGE);
 }
 
 /* PATH is above something that leaves. */
@@ -256,7 +244,7 @@ static int open_up(struct settler *s, const char *path)
 		const char *name;
 		int parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, path, &name);
 
-		if (parent == -ENOENT || parent == -ENOTDIR)
+		if (is_absent(parent)) /* or below a link */
 			return 0;
 		r = parent < 0 ? parent : upper_read(parent, name, UPPER_PLAIN, &node);
 		if (r == 0 && node.type == NODE_WHITEOUT && s->txn->is_discard) {
@@ -277,36 +265,64 @@ static int open_up(struct settler *s, const char *path)
 	return r == UPPER_OPAQUE ? uncover(s, fd, path) : r < 0 ? r : 0;
 }
 
+/* Of the folders above LAST, which left before, all were; of itself not, if it hid one of the base. */
+static bool was_seen_to(const char *path, const struct txn_item *last)
+{
+	return last && change_path_below(path, last->path) &&
+	       (last->old.type != NODE_DIR || !str_eq(path, last->path));
+}
+
 static int open_all(struct settler *s)
 {
-	_cleanup_(freep) char *last = strdup("");
-	int r = last ? open_up(s, "") : -ENOMEM;
+	const struct txn_item *last = NULL;
+	int r = open_up(s, "");
 
 	for (size_t i = 0; i < s->txn->n_items && r == 0; i++) {
 		const struct txn_item *item = &s->txn->items[i];
-		char *path, *slash;
+		_cleanup_(freep) char *path = NULL;
 
-		if (!leaves(s, item))
+		if (!settler_leaves(s, item))
 			continue;
 		path = strdup(item->path);
 		if (!path)
 			return -ENOMEM;
-		for (slash = strchr(path, '/'); slash && r == 0; slash = strchr(slash + 1, '/')) {
+		for (char *slash = strchr(path, '/'); slash && r == 0;
+		     slash = strchr(slash + 1, '/')) {
 			*slash = '\0';
-			/* The folders above the last one were seen to. */
-			if (!change_path_below(path, last))
+			if (!was_seen_to(path, last))
 				r = open_up(s, path);
 			*slash = '/';
 		}
-		free(last);
-		last = path;
+		last = item;
 	}
 	return r;
 }
 
-static int remove_dir(struct settler *s, int parent, const char *name, const struct node *node,
-		      const char *key, bool with_all)
+/* NULL: its mode is its own. */
+static struct relaxed_item *relaxed_item(const struct settler *s, ino_t ino)
 {
+	for (size_t i = 0; i < s->relaxed.n; i++)
+		if (s->relaxed.items[i].ino == ino)
+			return &s->relaxed.items[i];
+	return NULL;
+}
+
+/* A folder that stays, for what else is in it, loses the mode that was discarded. */
+static int drop_mode(const struct settler *s, const struct txn_item *item, int fd)
+{
+	struct relaxed_item *relaxed = relaxed_item(s, item->staged.ino);
+
+	if (!s->txn->is_discard || item->kind != CHANGE_MODE)
+		return 0;
+	if (relaxed)
+		relaxed->mode = item->old.mode;
+	return fd_chmod(fd, item->old.mode | (relaxed ? 0700 : 0));
+}
+
+static int remove_dir(struct settler *s, const struct txn_item *item, int parent, const char *name,
+		      const struct node *node, const char *key)
+{
+	bool with_all = s->txn->is_discard && upper_is_too_deep(item->path);
 	_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	_cleanup_(strv_release) struct strv names = {0};
 	int r;
@@ -319,12 +335,14 @@ static int remove_dir(struct settler *s, int parent, const char *name, const str
 		fd = path_open_nolink(parent, name, O_RDONLY | O_DIRECTORY, 0);
 	}
 	r = fd < 0 ? fd : dir_names(fd, &names);
-	if (r < 0 || (!with_all && names.len > 0))
+	if (r == 0 && !with_all && names.len > 0)
+		return drop_mode(s, item, fd);
+	if (r < 0)
 		return r;
 	/* To move it, it must be writable. */
 	if (geteuid() != 0 && (node->mode & 0700) != 0700 && fchmod(fd, node->mode | 0700) < 0)
 		return -errno;
-	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
+	return settler_move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
 static int remove_file(const struct settler *s, const struct txn_item *item, int parent,
@@ -333,7 +351,7 @@ static int remove_file(const struct settler *s, const struct txn_item *item, int
 	/* An undo that failed had given it back, and the base has it again. */
 	if (txn_is_shared(s->txn, item) && node->nlink > 1)
 		return unlinkat(parent, name, 0) < 0 ? -errno : 0;
-	return move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
+	return settler_move(parent, name, s->txn->staged_fd, key, RENAME_NOREPLACE);
 }
 
 /* The layer itself: it only has a mode. */
@@ -345,13 +363,6 @@ static int settle_layer(const struct settler *s, const struct txn_item *item)
 	return r < 0 ? r
 		     : stage_give_mode(s->txn->stage, s->root_index,
 				       drops ? item->old.mode : item->staged.mode);
-}
-
-static int restage_layer(const struct settler *s, const struct txn_item *item)
-{
-	int r = s->txn->is_discard ? fd_chmod(s->root->upper_fd, item->staged.mode) : 0;
-
-	return r < 0 ? r : stage_give_mode(s->txn->stage, s->root_index, item->old.mode);
 }
 
 static int remove_one(struct settler *s, size_t i)
@@ -380,8 +391,7 @@ static int remove_one(struct settler *s, size_t i)
 		return 0;
 	/* What is in one that is too deep was not listed, and can only go with it. */
 	if (node.type == NODE_DIR)
-		return remove_dir(s, parent, name, &node, key,
-				  s->txn->is_discard && upper_is_too_deep(item->path));
+		return remove_dir(s, item, parent, name, &node, key);
 	return remove_file(s, item, parent, name, &node, key);
 }
 
@@ -391,6 +401,14 @@ static bool has_same_parent(const char *a, const char *b)
 	size_t len = x ? (size_t)(x - a) : 0;
 
 	return len == (y ? (size_t)(y - b) : 0) && strncmp(a, b, len) == 0;
+}
+
+/* To be kept for undo. */
+static bool leaves_itself(const struct settler *s, const char *path)
+{
+	size_t i = txn_find_item(s->txn, s->root_index, path);
+
+	return i != (size_t)-1 && settler_leaves(s, &s->txn->items[i]);
 }
 
 /* Folders that are there only for what was in them. */
@@ -408,6 +426,8 @@ static int prune(struct settler *s, const char *path)
 		int parent;
 
 		*slash = '\0';
+		if (leaves_itself(s, dir))
+			return 0;
 		fd = relaxed_open(&s->relaxed, s->root->upper_fd, dir, O_RDONLY | O_DIRECTORY);
 		if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
 			continue;
@@ -418,9 +438,8 @@ static int prune(struct settler *s, const char *path)
 		    fstat(fd, &upper_st) < 0 || fstat(base, &base_st) < 0)
 			return 0;
 		/* Its mode is a change that was not chosen. */
-		for (size_t i = 0; i < s->relaxed.n; i++)
-			if (s->relaxed.items[i].ino == upper_st.st_ino)
-				upper_st.st_mode = S_IFDIR | s->relaxed.items[i].mode;
+		if (relaxed_item(s, upper_st.st_ino))
+			upper_st.st_mode = S_IFDIR | relaxed_item(s, upper_st.st_ino)->mode;
 		if ((upper_st.st_mode & 07777) != (base_st.st_mode & 07777))
 			return 0;
 		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, dir, &name);
@@ -432,131 +451,25 @@ static int prune(struct settler *s, const char *path)
 	return 0;
 }
 
+/* What is in a folder goes before it, with what is only there for that. */
 static int settle_root(struct settler *s)
 {
-	const char *last = NULL; /* what is pruned for one is for all in that folder */
+	const struct txn_item *last = NULL;
 	int r = open_all(s);
 
-	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--)
-		if (leaves(s, &s->txn->items[i - 1]))
-			r = remove_one(s, i - 1);
 	for (size_t i = s->txn->n_items; i > 0 && r == 0; i--) {
-		const char *path = s->txn->items[i - 1].path;
+		const struct txn_item *item = &s->txn->items[i - 1];
 
-		if (!leaves(s, &s->txn->items[i - 1]) || (last && has_same_parent(last, path)))
+		if (!settler_leaves(s, item))
 			continue;
-		r = prune(s, path);
-		last = path;
-	}
-	return r;
-}
-
-/* Every folder of the upper layer above PATH. 1: they are there; 0: it cannot be. */
-static int make_parents(struct settler *s, const char *path)
-{
-	_cleanup_(freep) char *dir = strdup(path);
-	int r = dir ? 1 : -ENOMEM;
-
-	for (char *slash = dir ? strchr(dir, '/') : NULL; slash && r == 1;
-	     slash = strchr(slash + 1, '/')) {
-		_cleanup_(node_release) struct node un = {0}, bn = {0};
-		_cleanup_(fd_closep) int base = -1;
-		const char *name;
-		int parent;
-
-		*slash = '\0';
-		parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, dir, &name);
-		r = parent < 0 ? parent : node_read(parent, name, &un);
-		if (r == 0 && un.type == NODE_ABSENT) {
-			base = path_open_nolink(s->root->base_fd, dir, O_PATH | O_DIRECTORY, 0);
-			if (base < 0 && base != -ENOENT && base != -ENOTDIR && base != -ELOOP)
-				r = base;
-			if (base >= 0)
-				r = node_read(base, "", &bn);
-			if (base >= 0 && r == 0)
-				r = make_folder(s, parent, name, dir, &bn, false, RENAME_NOREPLACE);
-			un.type = base >= 0 ? NODE_DIR : NODE_ABSENT;
-		}
+		/* All in one folder are gone. */
+		if (last && !has_same_parent(last->path, item->path))
+			r = prune(s, last->path);
 		if (r == 0)
-			r = un.type == NODE_DIR;
-		*slash = '/';
+			r = remove_one(s, i - 1);
+		last = item;
 	}
-	return r;
-}
-
-static int base_has(const struct settler *s, const char *path)
-{
-	_cleanup_(node_release) struct node node = {0};
-	_cleanup_(fd_closep) int parent = -1;
-	const char *name;
-	int r;
-
-	parent = open_parent(s->root->base_fd, path, &name);
-	if (parent == -ENOENT || parent == -ENOTDIR || parent == -ELOOP)
-		return 0;
-	r = parent < 0 ? parent : node_read(parent, name, &node);
-	return r < 0 ? r : node.type != NODE_ABSENT;
-}
-
-/* What item I has for the upper layer, in staged/ or in the store. */
-static int find_kept(const struct settler *s, size_t i, const char *key, struct node *ret,
-		     bool *ret_shared)
-{
-	const struct txn_item *item = &s->txn->items[i];
-	int r = node_read(s->txn->staged_fd, key, ret);
-
-	*ret_shared = r == 0 && ret->type == NODE_ABSENT && txn_is_shared(s->txn, item);
-	if (*ret_shared)
-		r = node_read(s->root->store_fd, key, ret);
-	return r < 0 ? r : ret->type != NODE_ABSENT;
-}
-
-static int restage_one(struct settler *s, size_t i)
-{
-	const struct txn_item *item = &s->txn->items[i];
-	_cleanup_(node_release) struct node node = {0}, kept = {0};
-	bool shared = false;
-	const char *name;
-	char key[24];
-	int parent, r;
-
-	if (!*item->path)
-		return restage_layer(s, item);
-	txn_key(i, key);
-	r = item->kind == CHANGE_DELETE ? base_has(s, item->path)
-					: find_kept(s, i, key, &kept, &shared);
-	if (r == 1)
-		r = make_parents(s, item->path);
-	if (r <= 0)
-		return r;
-	parent = relaxed_open_parent(&s->relaxed, s->root->upper_fd, item->path, &name);
-	r = parent < 0 ? parent : node_read(parent, name, &node);
-	/* Something newer stays. */
-	if (r < 0 || (node.type != NODE_ABSENT && node.type != NODE_DIR))
-		return r;
-	if (item->kind == CHANGE_DELETE)
-		return node.type == NODE_ABSENT ? upper_make_whiteout(parent, name) : 0;
-	/* If this fails the base gets it again, from the store. */
-	if (node.type == NODE_ABSENT && shared)
-		return linkat(s->root->store_fd, key, parent, name, 0) < 0 ? -errno : 0;
-	if (node.type == NODE_ABSENT)
-		r = move(s->txn->staged_fd, key, parent, name, RENAME_NOREPLACE);
-	if (r == 0 && kept.type == NODE_DIR) {
-		_cleanup_(fd_closep) int fd = path_open_nolink(parent, name, O_PATH, 0);
-
-		r = fd < 0 ? fd : fd_chmod(fd, item->staged.mode);
-	}
-	return r;
-}
-
-static int restage_root(struct settler *s)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < s->txn->n_items && r == 0; i++)
-		if (leaves(s, &s->txn->items[i]))
-			r = restage_one(s, i);
-	return r;
+	return r == 0 && last ? prune(s, last->path) : r;
 }
 
 static int each_root(struct txn *txn, int (*fn)(struct settler *s), struct err *err)
@@ -586,5 +499,5 @@ int txn_settle(struct txn *txn, struct err *err)
 
 int txn_restage(struct txn *txn, struct err *err)
 {
-	return each_root(txn, restage_root, err);
+	return each_root(txn, settler_restage, err);
 }

@@ -54,6 +54,19 @@ static int put_head(const struct txn *txn, struct str *out)
 	return r;
 }
 
+static int put_list(const struct strv *list, const char *word, struct str *out)
+{
+	struct line line = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < list->len && r == 0; i++) {
+		line_text(&line, word);
+		line_text(&line, list->items[i]);
+		r = line_end(&line, out);
+	}
+	return r;
+}
+
 static int put_items(const struct txn *txn, struct str *out)
 {
 	struct line line = {0};
@@ -84,12 +97,9 @@ static int put_items(const struct txn *txn, struct str *out)
 		line_node(&line, &dir->before);
 		r = line_end(&line, out);
 	}
-	for (size_t i = 0; i < txn->calm.len && r == 0; i++) {
-		line_text(&line, "calm");
-		line_text(&line, txn->calm.items[i]);
-		r = line_end(&line, out);
-	}
-	return r;
+	if (r == 0)
+		r = put_list(&txn->calm, "calm", out);
+	return r < 0 ? r : put_list(&txn->deleted, "deleted", out);
 }
 
 int txn_write_plan(struct txn *txn, struct err *err)
@@ -395,6 +405,8 @@ static int take_line(struct txn *txn, struct fields *fields)
 	}
 	if (str_eq(word, "calm"))
 		return strv_add(&txn->calm, fields_text(fields));
+	if (str_eq(word, "deleted"))
+		return strv_add(&txn->deleted, fields_text(fields));
 	if (str_eq(word, "state"))
 		return take_state(txn, fields);
 	if (str_eq(word, "made") || str_eq(word, "left") || str_eq(word, "digest") ||

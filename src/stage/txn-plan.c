@@ -316,6 +316,33 @@ static int plan_calm(struct txn *txn, const struct changes *changes, const struc
 	return 0;
 }
 
+/* Folders that are deleted, and shown again for what is discarded of them. */
+static int plan_deleted(struct txn *txn, const struct changes *changes)
+{
+	for (size_t i = 0; i < txn->n_items; i++) {
+		const struct txn_item *item = &txn->items[i], *last = i ? item - 1 : NULL;
+		_cleanup_(freep) char *path = strdup(item->path);
+		int r = path ? 0 : -ENOMEM;
+
+		for (char *slash = path ? strchr(path, '/') : NULL; slash && r == 0;
+		     slash = strchr(slash + 1, '/')) {
+			const struct change *up;
+
+			*slash = '\0';
+			up = changes_find(changes, item->root, path);
+			if (up && up->kind == CHANGE_DELETE &&
+			    !(last && last->root == item->root &&
+			      change_path_below(path, last->path)) &&
+			    txn_find_item(txn, item->root, path) == (size_t)-1)
+				r = strv_addf(&txn->deleted, "%u %s", item->root, path);
+			*slash = '/';
+		}
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 /* What the index says of the items; and conflicts that come from a folder above, which have
  * no entry: they must not be forgotten when they are staged by themselves, now or by undo. */
 static int keep_entries(struct txn *txn, const struct changes *changes, const struct index *index)
@@ -347,6 +374,8 @@ int txn_plan_dirs(struct txn *txn, const struct changes *changes, const struct i
 
 	if (r == 0 && !txn->is_discard)
 		r = plan_dirs(txn);
+	if (r == 0 && txn->is_discard)
+		r = plan_deleted(txn, changes);
 	if (r == 0)
 		r = plan_calm(txn, changes, index);
 	return r < 0 ? err_sys(err, r, "plan the change of %s", txn->stage_name) : 0;

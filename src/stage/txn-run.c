@@ -99,24 +99,38 @@ static int is_expected(const struct place *place, const struct node *wanted)
 	return r < 0 ? r : names.len == 0;
 }
 
-/* After a rename with FLAGS that took something out: back again, unless it is WANTED. */
-static int check_taken(struct place *place, const struct node *wanted, unsigned flags)
+/* Somebody saved before the exchange: theirs goes back. They may save again meanwhile, so what
+ * comes out for it must be what lay there before, PLACED; else that is the newest. */
+static void exchange_back(struct place *place, struct node *placed)
 {
-	int r = look_at_store(place);
+	for (int try = 0; try < TRIES; try++) {
+		struct node back = place->other;
 
-	if (r == 0)
-		r = is_expected(place, wanted);
-	if (r > 0)
-		return 0;
-	rename2(place->store, place->key, place->parent, place->name, flags);
-	return r < 0 ? r : -ESTALE;
+		place->other = (struct node){0};
+		if (rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE) <
+			    0 ||
+		    look_at_store(place) < 0 || node_is_unmoved(&place->other, placed)) {
+			node_release(&back);
+			return;
+		}
+		node_release(placed);
+		*placed = back;
+	}
 }
 
 static int take(struct place *place, const struct node *wanted)
 {
 	int r = rename2(place->parent, place->name, place->store, place->key, RENAME_NOREPLACE);
 
-	return r < 0 ? r : check_taken(place, wanted, RENAME_NOREPLACE);
+	if (r < 0)
+		return r;
+	r = look_at_store(place);
+	if (r == 0)
+		r = is_expected(place, wanted);
+	if (r > 0)
+		return 0;
+	rename2(place->store, place->key, place->parent, place->name, RENAME_NOREPLACE);
+	return r < 0 ? r : -ESTALE;
 }
 
 static int put(struct place *place)
@@ -128,9 +142,20 @@ static int put(struct place *place)
 
 static int swap(struct place *place, const struct node *wanted)
 {
-	int r = rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
+	_cleanup_(node_release) struct node placed = place->other;
+	int r;
 
-	return r < 0 ? r : check_taken(place, wanted, RENAME_EXCHANGE);
+	place->other = (struct node){0};
+	r = rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
+	if (r < 0)
+		return r;
+	r = look_at_store(place);
+	if (r == 0)
+		r = is_expected(place, wanted);
+	if (r > 0)
+		return 0;
+	exchange_back(place, &placed);
+	return r < 0 ? r : -ESTALE;
 }
 
 /* What is in the store tells whether a step is still to be made: the folder that it
@@ -234,8 +259,19 @@ static bool is_ours(const struct place *place)
 	       (made->type == NODE_DIR || node_is_unmoved(&place->base, made));
 }
 
+/* What the store has and we did not make is from the base, also when it is not what was expected
+ * there and we were killed before it could go back. A store in the base is not ours alone. */
+static bool is_from_base(const struct txn *txn, const struct place *place)
+{
+	const struct txn_item *item = place->item;
+
+	return is_it(&place->other, &item->old) ||
+	       (!txn->roots[item->root].is_apart && place->other.type != NODE_ABSENT &&
+		!is_it(&place->other, &item->made));
+}
+
 /* Nobody else's work is touched: -ESTALE. */
-static int backward_one(struct place *place)
+static int backward_one(const struct txn *txn, struct place *place)
 {
 	struct txn_item *item = place->item;
 
@@ -247,11 +283,11 @@ static int backward_one(struct place *place)
 	case TXN_TAKE:
 		if (is_it(&place->base, &item->old))
 			return 0;
-		return is_it(&place->other, &item->old) ? put(place) : -ESTALE;
+		return is_from_base(txn, place) ? put(place) : -ESTALE;
 	case TXN_SWAP:
 		if (is_it(&place->base, &item->old))
 			return 0;
-		if (!is_it(&place->other, &item->old))
+		if (!is_from_base(txn, place))
 			return -ESTALE;
 		if (place->base.type == NODE_ABSENT)
 			return put(place);
@@ -289,7 +325,7 @@ static int one(struct txn *txn, size_t i, bool forward, struct staged_folder *la
 		if (r == 0)
 			r = place_open(txn, &place);
 		if (r == 0)
-			r = forward ? forward_one(txn, &place, last) : backward_one(&place);
+			r = forward ? forward_one(txn, &place, last) : backward_one(txn, &place);
 		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||
 		    r == -EXDEV)
 			break;

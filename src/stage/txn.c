@@ -123,6 +123,7 @@ struct txn *txn_free(struct txn *txn)
 	free(txn->stage_name);
 	free(txn->state_dir);
 	strv_release(&txn->calm);
+	strv_release(&txn->deleted);
 	str_release(&txn->index);
 	fd_close(txn->staged_fd);
 	fd_close(txn->journal_fd);

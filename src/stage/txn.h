@@ -115,11 +115,12 @@ struct txn {
 	size_t n_dirs, cap_dirs;
 	struct txn_upper *uppers;
 	size_t n_uppers;
-	struct strv calm;   /* "ROOT PATH" of staged folders whose base is as it was */
-	struct str index;   /* what the index said of the items */
-	bool is_undo_begun; /* and not decided */
-	bool is_partial;    /* something could not be taken back: the old one is kept */
-	bool is_adopted;    /* what was made is another file by now: not yet written down */
+	struct strv calm;    /* "ROOT PATH" of staged folders whose base is as it was */
+	struct strv deleted; /* the same of folders of which a discard shows something again */
+	struct str index;    /* what the index said of the items */
+	bool is_undo_begun;  /* and not decided */
+	bool is_partial;     /* something could not be taken back: the old one is kept */
+	bool is_adopted;     /* what was made is another file by now: not yet written down */
 
 	char *state_dir;
 	struct stage *stage; /* borrowed */

@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What the user saves at a bad moment stays; what is taken back is as it was."""
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
+from live import *
+from stagebox import *
+
+
+def slow_apply(p, name):
+    """A box, and an apply in it whose renames take long: saved over when it has looked at what is there, and then stopped by
+    the next one. None: that moment was missed each time."""
+    for number in range(5):
+        box = Box(p, f'{name}-{number}')
+        p.write(box.ws / 'f', 'old\n')
+        box.run('echo staged >f')
+        slow = p.start('strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=renameat2', '-e',
+                       'inject=renameat2:delay_enter=1000000:delay_exit=1000000', p.pale_path, 'apply', cwd=box.ws, env=box.env,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        until(lambda: any(b'state decided' in j.read_bytes() for j in box.top.glob('state/pale/*/applies/*/journal')))
+        time.sleep(0.3)
+        save(box, 'first\n')
+        if until(lambda: (box.ws / 'f').read_text() == 'staged\n', 3):
+            return box, slow
+        slow.communicate(timeout=60)
+        box.remove()
+    return None, None
+
+
+def until(done, seconds=20):
+    end = time.monotonic() + seconds
+    while not done() and time.monotonic() < end:
+        time.sleep(0.002)
+    return done()
+
+
+def save(box, text):
+    """As editors do."""
+    box.p.write(box.ws / 'f.new', text)
+    os.rename(box.ws / 'f.new', box.ws / 'f')
+
+
+def case_saved_twice_during_apply(p):
+    """The second save comes when the first was found, and is to go back to its place."""
+    if not has_strace(p):
+        return
+    box, slow = slow_apply(p, 'twice')
+    if not ok(box, p, 'it was saved in the middle of an apply'):
+        return
+    save(box, 'second\n')
+    err = slow.communicate(timeout=60)[1]
+    ok(slow.returncode != 0, p, 'which fails', err)
+    ok((box.ws / 'f').read_text() == 'second\n', p, 'the last save is what is there', (box.ws / 'f').read_text())
+    box.verb('apply', '--take-staged', 'f')
+    ok((box.ws / 'f').read_text() == 'staged\n', p, 'twin: it can be applied still')
+    box.remove()
+
+
+def case_killed_before_a_save_went_back(p):
+    if not has_strace(p):
+        return
+    box, slow = slow_apply(p, 'killed')
+    if not ok(box, p, 'it was saved in the middle of an apply'):
+        return
+    for pid in pathlib.Path(f'/proc/{slow.pid}/task/{slow.pid}/children').read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+    slow.communicate(timeout=60)
+    r = box.verb('diff')
+    ok((box.ws / 'f').read_text() == 'first\n', p, 'what was saved is back after the next command', r)
+    ok(b'+staged' in r.out, p, 'and what was staged still is', r)
+    box.remove()
+
+
+@only_root
+def case_saved_in_the_second_of_the_start(p):
+    """A file system that keeps whole seconds."""
+    image, at = p.base / 'image', p.mkdir(p.base / 'seconds')
+    r = p.run('sh', '-c', 'truncate -s 20M "$1" && mke2fs -q -F -t ext4 -I 128 "$1" && mount -o loop "$1" "$2"', 'sh', str(image), str(at))
+    if r.code != 0:
+        skip(p, f'no such file system can be mounted here: {r.err}', only_root=True)
+        return
+    try:
+        box = Box(p, 'seconds', at)
+        p.write(box.ws / 'f', 'old\n')
+        p.write(box.ws / 'other', 'old\n')
+        time.sleep(2.05 - time.time() % 1)
+        run = p.start_pale('--staged', '--', 'sh', '-c', 'echo staged | tee f >other; echo done; sleep 0.2', cwd=box.ws, env=box.env,
+                           stdout=subprocess.PIPE)
+        ok(run.stdout.readline() == b'done\n', p, 'the command ran')
+        (box.ws / 'f').write_text('saved\n')
+        run.communicate(timeout=20)
+        r = box.verb('apply')
+        ok(r.code == 1 and (box.ws / 'f').read_text() == 'saved\n', p, 'what was saved while it ran is a conflict', r)
+        ok((box.ws / 'other').read_text() == 'staged\n', p, 'twin: the rest is applied', r)
+        box.remove()
+    finally:
+        p.run('umount', str(at))
+
+
+def case_discarded_in_a_deleted_folder(p):
+    """Taken back, the folder is deleted again."""
+    box = Box(p, 'deleted')
+    box.host('mkdir -p d/sub e/c k/s; for i in d/f d/g d/sub/h e/c/x e/y k/f k/s/f; do echo 1 >$i; done')
+    box.run('rm -r d e k; mkdir e; echo new >e/new')
+    for path in ('d/sub/h', 'd/f', 'e/c/x', 'k/s/f'):
+        r = box.verb('discard', path)
+        ok(r.code == 0, p, f'{path} is discarded', r)
+    r = p.pale('--staged', '--', 'sh', '-c', 'find d e k | sort | xargs; echo 2 >k/s/mine', cwd=box.ws, env=box.env)
+    ok(r.out == b'd d/f d/sub d/sub/h e e/c e/c/x e/new k k/s k/s/f\n', p, 'and is to be seen', r)
+    for _ in range(4):
+        box.verb('undo')
+    r = p.pale('--staged', '--', 'sh', '-c', 'find d e k | sort | xargs', cwd=box.ws, env=box.env)
+    ok(r.out == b'e e/new k k/s k/s/mine\n', p, 'taken back: the folders are not there, but for what was made in them since', r)
+    r = box.verb('apply')
+    ok(r.code == 0 and sorted(os.listdir(box.ws)) == ['e', 'k'] and os.listdir(box.ws / 'e') == ['new'] and
+       os.listdir(box.ws / 'k') == ['s'] and os.listdir(box.ws / 'k/s') == ['mine'], p, 'and so it is applied', r)
+    box.remove()
+
+
+def case_deleted_below_a_link(p):
+    """Of a folder that became a link, some of what is deleted."""
+    box = Box(p, 'below')
+    box.host('mkdir -p d/e/f keep; echo 1 >d/e/f/g; echo 1 >d/e/f/h; echo 1 >d/i')
+    box.run('rm -r d; ln -s keep d')
+    r = box.verb('apply', 'd/e/f/g')
+    ok(r.code == 0 and os.listdir(box.ws / 'd/e/f') == ['h'], p, 'is applied', r)
+    r = box.verb('undo')
+    ok(r.code == 0 and sorted(os.listdir(box.ws / 'd/e/f')) == ['g', 'h'], p, 'is taken back', r)
+    r = box.verb('apply')
+    ok(r.code == 0 and (box.ws / 'd').is_symlink(), p, 'twin: and all of it is', r)
+    box.remove()
+
+
+def case_left_in_a_folder_that_was_made_again(p):
+    """A deletion that is left, when the mode of its folder is applied."""
+    box = Box(p, 'left')
+    box.host('mkdir d; echo 1 >d/x; echo 1 >d/y')
+    time.sleep(0.05)
+    box.run('rm -r d; mkdir -m 700 d')
+    box.host('echo 2 >>d/y')
+    r = box.verb('apply')
+    ok(r.code == 1 and os.listdir(box.ws / 'd') == ['y'], p, 'one of two is applied', r)
+    r = box.verb('diff', '--name-status')
+    ok(r.out == b'D\td/y\n', p, 'the other is still staged', r)
+    r = p.pale('--staged', '--', 'ls', 'd', cwd=box.ws, env=box.env)
+    ok(r.out == b'', p, 'and not to be seen by commands', r)
+    r = box.verb('undo')
+    ok(r.code == 0 and sorted(os.listdir(box.ws / 'd')) == ['x', 'y'], p, 'twin: taken back', r)
+    r = p.pale('--staged', '--', 'ls', 'd', cwd=box.ws, env=box.env)
+    ok(r.out == b'' and r.code == 0, p, 'it looks the same', r)
+    box.remove()
+
+
+def case_taken_back_into_a_folder_that_was_made_again(p):
+    """What a later run deleted with all of the folder does not come back, as a name without a file neither."""
+    box = Box(p, 'again')
+    box.host('mkdir -p d/e k; for i in d/x d/y d/e/x d/e/z k/x; do echo 1 >$i; done')
+    box.run('rm d/x d/e/x k/x; echo 2 >>d/e/z; echo 2 >>d/y; chmod 711 k')
+    box.verb('apply')
+    box.run('rm -r d; mkdir -p d/e; echo new >d/e/new; chmod 700 k')
+    r = box.verb('undo')
+    ok(r.code == 0 and sorted(os.listdir(box.ws / 'd/e')) == ['x', 'z'] and (box.ws / 'd/y').read_text() == '1\n', p, 'taken back', r)
+    r = p.pale('--staged', '--', 'sh', '-c', 'find d k -ls >/dev/null && find d k | sort | xargs', cwd=box.ws, env=box.env)
+    ok(r.out == b'd d/e d/e/new k\n' and r.code == 0, p, 'what is staged is as it was', r)
+    r = p.pale('--staged', '--', 'stat', '-c', '%a', 'k', cwd=box.ws, env=box.env)
+    ok(r.out == b'700\n', p, 'also its mode', r)
+    r = box.verb('apply', '--take-staged', 'k')
+    ok(r.code == 0 and os.listdir(box.ws / 'd/e') == ['new'] and os.listdir(box.ws / 'k') == [], p, 'twin: and is applied', r)
+    box.remove()
+
+
+def case_mode_of_a_folder_with_more_in_it(p):
+    """Where a folder that is only there for a change lies in it."""
+    box = Box(p, 'folder-mode')
+    box.host('mkdir -p d/s; echo 1 >d/s/f')
+    box.run('chmod 711 d; echo 2 >>d/s/f')
+    staged = box.verb('diff', '--name-status').out
+    box.verb('discard', '--all')
+    r = box.verb('diff', '--name-status')
+    ok(staged == b'M\td/\nM\td/s/f\n' and r.out == b'', p, 'all of it is discarded', r)
+    r = p.pale('--staged', '--', 'stat', '-c', '%a', 'd', cwd=box.ws, env=box.env)
+    ok(r.out == b'755\n', p, 'as commands see it, too', r)
+    for verb in ('discard --all', 'apply'):
+        box.verb('undo')
+        ok(box.verb('diff', '--name-status').out == staged, p, f'taken back, before {verb}')
+        r = box.verb(*verb.split())
+        ok(r.code == 0 and box.verb('diff', '--name-status').out == b'', p, verb, r)
+    box.verb('undo')
+    ok(box.verb('diff', '--name-status').out == staged and (box.ws / 'd').stat().st_mode & 0o777 == 0o755, p, 'and after it')
+    box.remove()
+
+
+main(case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
+     case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
+     case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
+     case_mode_of_a_folder_with_more_in_it, uids=(1000,))
