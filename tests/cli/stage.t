@@ -192,7 +192,7 @@ def nothing_staged():
             r = box.pale(verb)
             ok(r.status == 0 and "nothing is staged" in r.out, f"{verb} of nothing", r)
         r = box.pale("undo")
-        ok(r.status == 2 and "hint" in r.err, "undo of nothing", r)
+        ok(r.status == 2 and "taken back" in r.err, "undo of nothing", r)
         eq(box.pale("undo", "--list", "--json").json(), [], "undo --list")
         r = box.pale("stages")
         ok(r.status == 0 and "no stage" in r.out, "stages", r)
