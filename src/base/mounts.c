@@ -91,6 +91,27 @@ void mounts_release(struct mounts *mounts)
 	*mounts = (struct mounts){0};
 }
 
+static int compare_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A machine with many containers has thousands of them. */
+int mounts_have_twins(const struct mounts *mounts)
+{
+	_cleanup_(freep) const char **devices = calloc(mounts->len + 1, sizeof(*devices));
+
+	if (!devices)
+		return -ENOMEM;
+	for (size_t i = 0; i < mounts->len; i++)
+		devices[i] = mounts->items[i].device;
+	qsort(devices, mounts->len, sizeof(*devices), compare_text);
+	for (size_t i = 1; i < mounts->len; i++)
+		if (strcmp(devices[i], devices[i - 1]) == 0)
+			return 1;
+	return 0;
+}
+
 static const struct mount_entry *mount_of(const struct mounts *mounts, const char *path)
 {
 	const struct mount_entry *found = NULL;

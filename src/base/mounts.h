@@ -22,6 +22,9 @@ int mounts_read(struct mounts *ret, struct err *err);
 int mounts_parse(char *text, struct mounts *ret);
 void mounts_release(struct mounts *mounts);
 
+/* Is a filesystem mounted twice? On most machines none is. 1, 0 or -ENOMEM. */
+int mounts_have_twins(const struct mounts *mounts);
+
 /* The names, other than itself, that mounts give PATH or a part of what is in it, appended to RET.
  * PATH has no links. 0 or -ENOMEM. */
 int mounts_mirrors(const struct mounts *mounts, const char *path, struct strv *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/mirrors.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -10,16 +11,6 @@
 #include "base/path.h"
 #include "plan/host.h"
 #include "policy/spec.h"
-
-/* On most machines no filesystem is mounted twice. */
-static bool has_twins(const struct mounts *mounts)
-{
-	for (size_t i = 0; i < mounts->len; i++)
-		for (size_t j = 0; j < i; j++)
-			if (str_eq(mounts->items[i].device, mounts->items[j].device))
-				return true;
-	return false;
-}
 
 /* What covers the workspace is no other name of something in it. */
 static int add_hidden(struct site *site, const struct mounts *mounts, const char *path)
@@ -76,8 +67,10 @@ int mirrors_probe(const struct spec *spec, struct site *site, struct err *err)
 	if (!spec_is_confined(spec))
 		return 0;
 	r = mounts_read(&mounts, err);
-	if (r < 0 || !has_twins(&mounts))
-		return r;
+	if (r == 0)
+		r = mounts_have_twins(&mounts);
+	if (r <= 0)
+		return r == -ENOMEM ? err_oom(err) : r;
 	return add_all_hidden(site, spec, &mounts) < 0 ||
 			       add_protected(&site->protection, &mounts) < 0
 		       ? err_oom(err)

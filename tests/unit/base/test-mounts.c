@@ -43,6 +43,7 @@ static void test_parse(void)
 	tap_ok(mounts.len == 3 && strcmp(mounts.items[2].point, "/last") == 0 &&
 		       strcmp(mounts.items[2].root, "/x") == 0,
 	       "a short line");
+	tap_eq_int(mounts_have_twins(&mounts), 0, "no filesystem is there twice");
 	mounts_release(&mounts);
 	tap_ok(mounts_read(&mounts, NULL) == 0 && has_point(&mounts, "/proc"), "those of here");
 	mounts_release(&mounts);
@@ -62,6 +63,7 @@ static void test_mirrors(void)
 				"8 1 8:2 /home/u/ws/secret/in /in rw\n"),
 			 &mounts) < 0)
 		abort();
+	tap_eq_int(mounts_have_twins(&mounts), 1, "some are");
 	mirrors(&mounts, "/home/u/ws/secret", "/home/u/ws/pub /mnt/home/u/ws/secret /in");
 	mirrors(&mounts, "/home/u/ws/secret/key", "/home/u/ws/pub/key /mnt/home/u/ws/secret/key");
 	mirrors(&mounts, "/home/u/ws/pub/key", "/home/u/ws/secret/key /mnt/home/u/ws/secret/key");
