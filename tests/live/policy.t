@@ -202,6 +202,7 @@ def case_own_files_by_links(p):
         for options in p.each(('--write', '~'), *open_too):
             p.write(p.home / '.local/state/pale/kept', '')
             p.write(p.home / real, '[ceiling]\nnetwork = "none"\n')
+            os.chown(p.home / 'dot', p.uid, p.uid)  # whose folder it is, his files are
             p.write(p.home / link, '').unlink()
             os.symlink(to, p.home / link)
             before = bound()
