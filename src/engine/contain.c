@@ -74,10 +74,10 @@ static const struct {
 	{"proc/sys/user/max_fanotify_groups", "16", NULL, false},
 };
 
-/* Half of the number in FILE, as text. */
+/* Half of the number in FILE, as text: of the host, whose /proc has the file at hand. */
 static int read_half(const struct builder *b, const char *file, char ret[32])
 {
-	_cleanup_(fd_closep) int fd = path_open_nolink(b->root, file, O_RDONLY, 0);
+	_cleanup_(fd_closep) int fd = path_open_nolink(b->host, file, O_RDONLY, 0);
 	ssize_t n = fd < 0 ? 0 : read(fd, ret, 31);
 
 	if (fd < 0 || n < 0)
