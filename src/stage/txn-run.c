@@ -99,6 +99,14 @@ static int is_expected(const struct place *place, const struct node *wanted)
 	return r < 0 ? r : names.len == 0;
 }
 
+/* The same of what a rename has just taken. */
+static int took_expected(struct place *place, const struct node *wanted)
+{
+	int r = look_at_store(place);
+
+	return r < 0 ? r : is_expected(place, wanted);
+}
+
 /* Somebody saved before the exchange: theirs goes back. They may save again meanwhile, so what
  * comes out for it must be what lay there before, PLACED; else that is the newest. */
 static void exchange_back(struct place *place, struct node *placed)
@@ -124,9 +132,7 @@ static int take(struct place *place, const struct node *wanted)
 
 	if (r < 0)
 		return r;
-	r = look_at_store(place);
-	if (r == 0)
-		r = is_expected(place, wanted);
+	r = took_expected(place, wanted);
 	if (r > 0)
 		return 0;
 	rename2(place->store, place->key, place->parent, place->name, RENAME_NOREPLACE);
@@ -149,9 +155,7 @@ static int swap(struct place *place, const struct node *wanted)
 	r = rename2(place->store, place->key, place->parent, place->name, RENAME_EXCHANGE);
 	if (r < 0)
 		return r;
-	r = look_at_store(place);
-	if (r == 0)
-		r = is_expected(place, wanted);
+	r = took_expected(place, wanted);
 	if (r > 0)
 		return 0;
 	exchange_back(place, &placed);
