@@ -67,8 +67,8 @@ CHECKS   := check-unit check-asan check-valgrind
 
 all: build/pale build/pale-verbs $(LIBRARY) ## build both programs and the library (default)
 
-build/pale: $(RUN_SRC:src/%.c=build/musl/%.o)
-	$(call q,LD) $(musl_cc) -static -no-pie $(LINK) -o $@ $^
+build/pale: $(RUN_SRC:src/%.c=build/musl/%.o) src/cli/pale.ld
+	$(call q,LD) $(musl_cc) -static -no-pie $(LINK) -o $@ $(filter %.o,$^) -Wl,-T,src/cli/pale.ld
 
 build/pale-verbs: build/glibc/cli/verbs-main.o build/glibc/libpale.a
 	$(call q,LD) $(glibc_cc) -static-pie $(LINK) -Wl,--wrap=dlopen -o $@ $^ $(VERB_LIBS)

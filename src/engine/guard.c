@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/dir-names.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/quick.h"
@@ -510,19 +511,22 @@ void guard_rest(struct guard *g)
 	g->rests = true;
 }
 
-int guard_renew(struct guard *g, struct err *err)
+/* What was not there must not be there now. */
+static int look_for_new(struct guard *g, size_t i, struct err *err)
 {
-	if (g->loop && g->rests)
-		guard_catch_up(g);
-	for (size_t i = 0; i < g->dirs_len && g->rests; i++)
-		g->dirs[i].is_same = glance_finds_same(&g->dirs[i].glance, g->dirs[i].fd);
-	for (size_t i = 0; i < g->items_len && g->rests; i++) {
-		const struct guarded *what = g->items[i].what;
-		struct guard_dir *dir = &g->dirs[g->items[i].dir];
-		int r = what->link || g->items[i].id.ino || dir->is_same
-				? 0
-				: name_look(dir->fd, what->name, &(struct stat){0});
+	struct guard_dir *dir = &g->dirs[i];
+	_cleanup_(fd_closep) int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dir_names names;
 
+	dir_names_read(fd, &names);
+	for (const struct guard_item *item = g->items; item < g->items + g->items_len; item++) {
+		const struct guarded *what = item->what;
+		int r;
+
+		if (item->dir != i || what->link || item->id.ino ||
+		    !dir_names_may_have(&names, what->name))
+			continue;
+		r = name_look(dir->fd, what->name, &(struct stat){0});
 		if (r == 0)
 			continue;
 		dir->glance.settled = false;
@@ -537,6 +541,20 @@ int guard_renew(struct guard *g, struct err *err)
 			"it is protected, but not yet inside: stop the session, and start it "
 			"anew");
 	}
+	return 0;
+}
+
+int guard_renew(struct guard *g, struct err *err)
+{
+	int r = 0;
+
+	if (g->loop && g->rests)
+		guard_catch_up(g);
+	for (size_t i = 0; i < g->dirs_len && g->rests && r == 0; i++)
+		if (!glance_finds_same(&g->dirs[i].glance, g->dirs[i].fd))
+			r = look_for_new(g, i, err);
+	if (r < 0)
+		return r;
 	g->rests = false;
 	g->sightings = 0;
 	g->quarantined_before = g->quarantine.count;

@@ -52,7 +52,6 @@ struct guard_dir {
 	unsigned came, went; /* names, while there was a tripwire */
 	bool went_first;
 	struct glance glance;
-	bool is_same;   /* as when it was looked at last */
 	bool is_closed; /* for good: nobody can look into it */
 };
 

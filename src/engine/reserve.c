@@ -140,6 +140,8 @@ struct given reserve_give(struct reserve *r, bool may_begin)
 	    send(r->sock, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1) {
 		given = (struct given){.id = r->id, .listener = r->listener, .pid = r->pid};
 		r->listener = -1;
+		parked_add(r->parked, r->sock);
+		r->sock = -1;
 	}
 	if (r->asked)
 		dismiss(r);

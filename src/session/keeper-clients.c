@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -184,7 +185,8 @@ void keeper_adopt(struct keeper *k, int sock)
 	*client = (struct client){.keeper = k, .next = k->clients, .sock = sock};
 	k->clients = client;
 	k->n_clients++;
-	/* As a rule its request is there already. */
+	/* It is about to ask, if it has not asked yet. */
+	(void)sched_yield();
 	on_client(client, POLLIN);
 }
 

@@ -2,6 +2,7 @@
 /* Commands from their start to their end, and what is asked about those in the background. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,6 +318,8 @@ static void finish(struct job *job, const struct err *failed)
 			client_answer(job->client, SESSION_RESULT, &body, NULL, 0);
 		/* It asks for nothing more, and need not wake us when it hangs up. */
 		(void)shutdown(job->client->sock, SHUT_RDWR);
+		/* Whoever waits for the command goes first, then what is left to do here. */
+		(void)sched_yield();
 	}
 	job_free(job);
 }
