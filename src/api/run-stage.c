@@ -11,6 +11,7 @@
 #include "api/run-mounts.h"
 #include "api/run.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/path.h"
 #include "base/size.h"
@@ -210,9 +211,8 @@ static int raised(void *data, struct err *err)
 /* The layers below are of the same filesystem as the stage, as a rule. */
 static bool is_past_t0(const struct run *run)
 {
-	struct timespec now;
+	struct timespec now = clock_now(CLOCK_REALTIME_COARSE);
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	if (timespec_compare(now, run->staging.t0) > 0)
 		return true;
 	for (size_t i = 0; i < run->staging.len; i++)

@@ -266,7 +266,7 @@ int run_prepare(struct run *run, const struct run_request *request, struct err *
 	struct strv argv = {0};
 	int r;
 
-	clock_gettime(CLOCK_REALTIME, &run->t0);
+	run->t0 = clock_now(CLOCK_REALTIME);
 	run->tool = request->tool;
 	run->site = request->site;
 	r = run_make_id(run->id, err);

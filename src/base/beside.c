@@ -39,14 +39,14 @@ static unsigned long count(const cpu_set_t *set)
 	return n;
 }
 
-void beside_init(struct beside *beside)
+void beside_look(struct beside *beside)
 {
-	beside->on = beside->sent = false;
-	if (sched_getaffinity(0, sizeof(beside->all), &beside->all) == 0) {
-		unsigned long busy = running();
+	unsigned long busy;
 
-		beside->on = busy > 0 && busy < count(&beside->all);
-	}
+	if (beside->on || sched_getaffinity(0, sizeof(beside->all), &beside->all) < 0)
+		return;
+	busy = running();
+	beside->on = busy > 0 && busy < count(&beside->all);
 }
 
 void beside_send(struct beside *beside, pid_t child)

@@ -17,7 +17,9 @@ struct beside {
 	bool sent;
 };
 
-void beside_init(struct beside *beside); /* before the child is there */
+/* Is a processor idle? To be asked now and then before the child is there, of one that was {0} at
+ * first: what keeps all of them busy is often gone a moment later, and one time is enough. */
+void beside_look(struct beside *beside);
 void beside_send(struct beside *beside, pid_t child);
 /* In the child, once it knows that it was sent: what it starts may use all. */
 int beside_return(const struct beside *beside);

@@ -31,18 +31,22 @@ struct err {
 	char hint[512];     /* what the user can do about it; may be empty */
 };
 
-/* All return R (0 or -errno), so that a caller can write `return err_set(…)`. */
+/* All return R (0 or -errno), so that a caller can write `return err_set(…)`. Cold: what leads to
+ * them is laid out of the way of what goes well. */
 int err_set(struct err *err, enum err_code code, int r, const char *fmt, ...)
-	__attribute__((format(printf, 4, 5)));
+	__attribute__((cold, format(printf, 4, 5)));
 /* "MESSAGE: strerror(-r)", code ERR_SYSTEM. */
-int err_sys(struct err *err, int r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int err_sys(struct err *err, int r, const char *fmt, ...)
+	__attribute__((cold, format(printf, 3, 4)));
 /* Put "MESSAGE: " in front of what is there. */
-int err_wrap(struct err *err, int r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int err_hint(struct err *err, int r, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int err_oom(struct err *err); /* -ENOMEM */
+int err_wrap(struct err *err, int r, const char *fmt, ...)
+	__attribute__((cold, format(printf, 3, 4)));
+int err_hint(struct err *err, int r, const char *fmt, ...)
+	__attribute__((cold, format(printf, 3, 4)));
+int err_oom(struct err *err) __attribute__((cold)); /* -ENOMEM */
 
 const char *err_code_name(enum err_code code); /* "config", "policy", … */
 
 /* For the impossible. Prints file and line, aborts. */
 #define BUG(what) err_bug(__FILE__, __LINE__, (what))
-_Noreturn void err_bug(const char *file, int line, const char *what);
+_Noreturn void err_bug(const char *file, int line, const char *what) __attribute__((cold));

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,9 +11,11 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/sys.h"
 
 #define MOUNTINFO "/proc/self/mountinfo"
 enum { TEXT_MAX = 16 << 20, DEVICE = 2, ROOT, POINT, WORDS /* of a line, as far as we read it */ };
+enum { ASKED_MAX = 256 }; /* beyond that the text is read */
 
 static bool is_octal(const char *text)
 {
@@ -110,6 +111,34 @@ int mounts_have_twins(const struct mounts *mounts)
 		if (strcmp(devices[i], devices[i - 1]) == 0)
 			return 1;
 	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+bool mounts_may_have_twins(void)
+{
+	uint64_t ids[ASKED_MAX], devices[ASKED_MAX];
+	int n = sys_listmount(0, ids, ASKED_MAX);
+
+	if (n <= 0 || n == ASKED_MAX)
+		return true;
+	for (int i = 0; i < n; i++) {
+		struct sys_statmount mount = {0};
+
+		if (sys_statmount(ids[i], &mount) < 0 || !(mount.mask & SYS_STATMOUNT_SB))
+			return true;
+		devices[i] = (uint64_t)mount.dev_major << 32 | mount.dev_minor;
+	}
+	qsort(devices, (size_t)n, sizeof(*devices), compare_numbers);
+	for (int i = 1; i < n; i++)
+		if (devices[i] == devices[i - 1])
+			return true;
+	return false;
 }
 
 static const struct mount_entry *mount_of(const struct mounts *mounts, const char *path)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* mounts - what is mounted where in this namespace, by /proc/self/mountinfo. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 
 struct err;
@@ -24,6 +25,9 @@ void mounts_release(struct mounts *mounts);
 
 /* Is a filesystem mounted twice? On most machines none is. 1, 0 or -ENOMEM. */
 int mounts_have_twins(const struct mounts *mounts);
+/* The same of this namespace, by asking the kernel for each, which costs less than to read it all.
+ * True also where it does not say (before Linux 6.8). */
+bool mounts_may_have_twins(void);
 
 /* The names, other than itself, that mounts give PATH or a part of what is in it, appended to RET.
  * PATH has no links. 0 or -ENOMEM. */

@@ -137,6 +137,33 @@ static inline int sys_close_range(unsigned first, unsigned last, unsigned flags)
 {
 	return sys_result(syscall(SYS_close_range, first, last, flags));
 }
+#define SYS_NO_STATMOUNT  457 /* Linux 6.8 */
+#define SYS_NO_LISTMOUNT  458
+#define SYS_STATMOUNT_SB  1 /* STATMOUNT_SB_BASIC */
+#define SYS_LISTMOUNT_ALL UINT64_MAX
+struct sys_mnt_id_req {
+	uint32_t size, spare;
+	uint64_t id, param;
+};
+struct sys_statmount {
+	uint32_t size, spare;
+	uint64_t mask;
+	uint32_t dev_major, dev_minor;
+};
+/* The ids of what is mounted below our root, from the one after AFTER on: how many. No id is ever
+ * given twice. */
+static inline int sys_listmount(uint64_t after, uint64_t *ids, size_t len)
+{
+	struct sys_mnt_id_req req = {.size = sizeof(req), .id = SYS_LISTMOUNT_ALL, .param = after};
+
+	return sys_result(syscall(SYS_NO_LISTMOUNT, &req, ids, len, 0));
+}
+static inline int sys_statmount(uint64_t id, struct sys_statmount *ret)
+{
+	struct sys_mnt_id_req req = {.size = sizeof(req), .id = id, .param = SYS_STATMOUNT_SB};
+
+	return sys_result(syscall(SYS_NO_STATMOUNT, &req, ret, sizeof(*ret), 0));
+}
 /* As the kernel gives it; the name ends in NUL. */
 struct sys_dirent {
 	uint64_t ino;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fd.h"
 
 enum {
@@ -68,11 +69,11 @@ bool name_may_have_left(int dir, const char *name, const struct timespec *since)
  * was just before the look, something may have come after it, at the same tick. */
 bool glance_finds_same(struct glance *glance, int dir)
 {
-	struct timespec now;
+	struct timespec now = clock_now(CLOCK_REALTIME);
 	struct stat st;
 	bool same;
 
-	if (fstat(dir, &st) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0) {
+	if (fstat(dir, &st) < 0) {
 		glance->settled = false;
 		return false;
 	}

@@ -28,6 +28,13 @@
 
 enum { TREE_END_MS = 2000, SPARE_FDS = 32 };
 
+/* bwrap's child waits for nobody. */
+static void look_beside(struct sandbox *s)
+{
+	if (s->plan->engine == ENGINE_NATIVE && !s->stands)
+		beside_look(&s->beside);
+}
+
 void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 {
 	*s = (struct sandbox){
@@ -49,6 +56,7 @@ void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 		s->limits.cpu_ms = UINT64_MAX; /* of each errand */
 		s->limiter.cgroup.spares = true;
 	}
+	look_beside(s);
 }
 
 static int stop_all(void *data, bool stop)
@@ -271,19 +279,16 @@ static int serve(struct sandbox *s, struct err *err)
 }
 
 /* Where all processors are busy nothing is gained by doing it later; perhaps one is idle
- * afterwards. bwrap's child waits for nobody. */
+ * afterwards. */
 static int prepare_clone(struct sandbox *s, struct err *err)
 {
-	bool may = s->plan->engine == ENGINE_NATIVE && !s->stands;
 	int r;
 
-	if (may)
-		beside_init(&s->beside);
+	look_beside(s);
 	if (s->beside.on)
 		return 0;
 	r = get_ready(s, err);
-	if (r == 0 && may)
-		beside_init(&s->beside);
+	look_beside(s);
 	return r;
 }
 

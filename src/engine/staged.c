@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "engine/mount.h"
@@ -80,9 +81,8 @@ int staged_report(const struct builder *b, int channel, struct err *err)
 
 static bool is_past(const struct timespec *t0)
 {
-	struct timespec now;
+	struct timespec now = clock_now(CLOCK_REALTIME_COARSE);
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
 	return now.tv_sec > t0->tv_sec || (now.tv_sec == t0->tv_sec && now.tv_nsec > t0->tv_nsec);
 }
 

@@ -64,7 +64,7 @@ int mirrors_probe(const struct spec *spec, struct site *site, struct err *err)
 	_cleanup_(mounts_release) struct mounts mounts = {0};
 	int r;
 
-	if (!spec_is_confined(spec))
+	if (!spec_is_confined(spec) || !mounts_may_have_twins())
 		return 0;
 	r = mounts_read(&mounts, err);
 	if (r == 0)

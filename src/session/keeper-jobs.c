@@ -15,6 +15,7 @@
 #include "api/run-refused.h"
 #include "backend/standing.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/json.h"
@@ -52,7 +53,7 @@ struct job *job_new(struct keeper *k, struct err *err)
 	job->run.history = no_history;
 	job->run.history.state = k->run->history.state;
 	job->run.history.spool = &k->spool;
-	clock_gettime(CLOCK_REALTIME, &job->run.t0);
+	job->run.t0 = clock_now(CLOCK_REALTIME);
 	if (run_make_id(job->run.id, err) < 0) {
 		free(job);
 		return NULL;

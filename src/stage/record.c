@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/diff.h"
 #include "base/err.h"
 #include "base/fd.h"
@@ -245,7 +246,7 @@ static int record(struct stage *stage, const char *run_id, struct stage_summary 
 
 	if (r < 0)
 		return r;
-	clock_gettime(CLOCK_REALTIME, &now);
+	now = clock_now(CLOCK_REALTIME);
 	index = recorder.judge.index;
 	for (size_t i = 0; i < stage->n_roots && r == 0; i++) {
 		recorder.root = (unsigned)i;

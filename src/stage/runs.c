@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/str.h"
@@ -85,9 +86,8 @@ int stage_begin(struct stage *stage, const char *run_id, pid_t pid, struct times
 int stage_end(struct stage *stage, const char *run_id, struct err *err)
 {
 	_cleanup_(str_release) struct str line = {0};
-	struct timespec now;
+	struct timespec now = clock_now(CLOCK_REALTIME);
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (str_appendf(&line, "end %s %lld.%09ld", run_id, (long long)now.tv_sec, now.tv_nsec) < 0)
 		return err_oom(err);
 	return append(stage, &line, err);

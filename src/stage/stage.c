@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/file.h"
@@ -325,7 +326,7 @@ static int make_file(struct stage *stage, struct err *err)
 		return refuse_broken(stage, err);
 	if (mkdirat(stage->dir_fd, "roots", 0700) < 0 && errno != EEXIST)
 		return err_sys(err, -errno, "make the stage's folder roots");
-	clock_gettime(CLOCK_REALTIME, &stage->created);
+	stage->created = clock_now(CLOCK_REALTIME);
 	r = write_file(stage, err);
 	return r < 0 ? r : read_file(stage, err);
 }

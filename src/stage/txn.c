@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/path.h"
@@ -199,11 +200,10 @@ size_t txn_find_item(const struct txn *txn, unsigned root, const char *path)
 /* Sorts by time. */
 static void make_id(char id[32])
 {
-	struct timespec now;
+	struct timespec now = clock_now(CLOCK_REALTIME);
 	struct tm tm;
 	char date[20];
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	gmtime_r(&now.tv_sec, &tm);
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", &tm);
 	snprintf(id, 32, "%s-%06u", date, (unsigned)(now.tv_nsec / 1000) % 1000000);

@@ -36,11 +36,11 @@ static int send_and_return(struct beside *b)
 
 int main(void)
 {
-	struct beside b = {.sent = true};
+	struct beside b = {0};
 	cpu_set_t before, after, one;
 
 	sched_getaffinity(0, sizeof(before), &before);
-	beside_init(&b);
+	beside_look(&b);
 	tap_ok(CPU_EQUAL(&b.all, &before), "what we may use is known");
 	tap_ok(!b.sent, "nobody was sent yet");
 
@@ -56,7 +56,11 @@ int main(void)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	beside_init(&b);
+	b = (struct beside){0};
+	beside_look(&b);
 	tap_ok(!b.on, "a single one is never another");
+	b.on = true;
+	beside_look(&b);
+	tap_ok(b.on, "one that was idle at some time is enough");
 	return tap_done();
 }

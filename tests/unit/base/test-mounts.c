@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mounts.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/str.h"
+#include "base/sys.h"
 #include "tap.h"
 
 static bool has_point(const struct mounts *mounts, const char *point)
@@ -73,9 +78,46 @@ static void test_mirrors(void)
 	mounts_release(&mounts);
 }
 
+/* In a namespace of its own, with one more mount of what is mounted already. */
+static bool may_have_twins_with_one_more(bool *ret_tried)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0) {
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 ||
+		    mount("/usr", "/usr", "none", MS_BIND, NULL) < 0)
+			_exit(2);
+		_exit(mounts_may_have_twins() ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	*ret_tried = WIFEXITED(status) && WEXITSTATUS(status) != 2;
+	return status == 0;
+}
+
+static void test_asked(void)
+{
+	struct mounts mounts = {0};
+	bool tried, found = may_have_twins_with_one_more(&tried);
+
+	if (mounts_read(&mounts, NULL) < 0)
+		abort();
+	if (sys_listmount(0, &(uint64_t){0}, 1) == 1)
+		tap_eq_int(mounts_may_have_twins(), mounts_have_twins(&mounts),
+			   "asked, the kernel says what can be read");
+	else
+		tap_ok(mounts_may_have_twins(), "a kernel that does not answer may have them");
+	if (tried)
+		tap_ok(found, "one more mount of a filesystem is found");
+	else
+		tap_skip("no namespaces here");
+	mounts_release(&mounts);
+}
+
 int main(void)
 {
 	test_parse();
 	test_mirrors();
+	test_asked();
 	return tap_done();
 }
