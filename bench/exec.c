@@ -4,7 +4,8 @@
  *
  *     exec [--check] PALE NOTHING
  *
- * Each round runs every subject once. Only ratios of one run are judged. A bare command is not
+ * Each round runs every subject once, each round in another order, so that what a run leaves
+ * behind for the next one falls on all alike. Only ratios of one run are judged. A bare command is not
  * measured beside sandboxes: the kernel takes their namespaces down long after they have ended.
  * The status is 0 unless a command failed or, with --check, a budget was missed.
  */
@@ -118,15 +119,28 @@ static int judge(const char *what, uint64_t a, uint64_t b, double budget)
 	return ratio > budget;
 }
 
+/* The same orders in every run of the program: random() is not seeded. */
+static void shuffle(int *order, int n)
+{
+	for (int i = n - 1; i > 0; i--) {
+		int j = (int)(random() % (i + 1)), s = order[i];
+
+		order[i] = order[j];
+		order[j] = s;
+	}
+}
+
 /* Each of them once, round by round; RET is the median of each. */
 static void measure(const char *title, const int *list, int n, uint64_t ret[SUBJECTS])
 {
-	for (int round = 0; round < ROUNDS; round++)
-		for (int i = 0; i < n; i++) {
-			int s = list[(round + i) % n];
+	int order[SUBJECTS];
 
-			subjects[s].ns[round] = run(subjects[s].argv);
-		}
+	memcpy(order, list, (size_t)n * sizeof(*order));
+	for (int round = 0; round < ROUNDS; round++) {
+		shuffle(order, n);
+		for (int i = 0; i < n; i++)
+			subjects[order[i]].ns[round] = run(subjects[order[i]].argv);
+	}
 	printf("\n%-20s %10s %10s   (%d rounds)\n", title, "p10", "p50", ROUNDS);
 	for (int i = 0; i < n; i++) {
 		uint64_t *ns = subjects[list[i]].ns;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,6 +92,28 @@ static int follow_file(struct git *git, const char *file, struct err *err)
 	return protect_git_dir(git, walk.real, true, err);
 }
 
+/* Variables in variables: git refuses to work where one of them is missing. */
+static int read_environment(struct git *git, struct err *err)
+{
+	const char *text = getenv("GIT_CONFIG_COUNT");
+	unsigned long count = text ? strtoul(text, NULL, 10) : 0;
+	int r = 0;
+
+	for (unsigned long i = 0; i < count && r == 0; i++) {
+		char name[64];
+		const char *key, *value;
+
+		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%lu", i);
+		key = getenv(name);
+		snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%lu", i);
+		value = getenv(name);
+		if (!key || !value)
+			break;
+		r = git_take_variable(git, key, value, err);
+	}
+	return r;
+}
+
 /* core.hooksPath of the user or of the machine can lead into the workspace, too. Who runs git
  * later need not have the same variables: all are read. */
 static int read_global(struct git *git, struct err *err)
@@ -108,6 +131,8 @@ static int read_global(struct git *git, struct err *err)
 	for (size_t i = 0; i < array_len(files) && r == 0; i++)
 		if (files[i] && files[i][0] == '/')
 			r = git_read_config(git, "/", files[i], err);
+	if (r == 0)
+		r = read_environment(git, err);
 	return r < 0 ? r : git_protect_hooks(git, NULL, err);
 }
 

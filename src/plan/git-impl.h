@@ -36,6 +36,8 @@ int git_protect(struct git *git, const char *base, const char *path, struct err 
 int git_protect_repository(struct git *git, const char *dir, struct err *err);
 /* The file at PATH, from DIR, and what it includes. */
 int git_read_config(struct git *git, const char *dir, const char *path, struct err *err);
+/* NAME is SECTION[.SUBSECTION].KEY: a variable that the configuration of nobody in particular has. */
+int git_take_variable(struct git *git, const char *name, const char *value, struct err *err);
 /* Protect the folders of hooks that were read of: in the working tree that the configuration of DIR
  * named, or else in the top. DIR is NULL where it is nobody's, and obeyed in all of them. */
 int git_protect_hooks(struct git *git, const char *dir, struct err *err);

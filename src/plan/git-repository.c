@@ -149,6 +149,32 @@ static int take_variable(void *data, const char *section, const char *subsection
 	return value && (hooks || include) ? take_path(reading, hooks, value) : 0;
 }
 
+static void lower(char *text)
+{
+	for (; *text; text++)
+		if (*text >= 'A' && *text <= 'Z')
+			*text |= 0x20;
+}
+
+int git_take_variable(struct git *git, const char *name, const char *value, struct err *err)
+{
+	struct reading reading = {.git = git, .dir = "/", .err = err};
+	_cleanup_(freep) char *section = strdup(name);
+	char *first = section ? strchr(section, '.') : NULL, *last;
+	int r;
+
+	if (!section)
+		return err_oom(err);
+	if (!first)
+		return 0; /* git takes none of them then */
+	last = strrchr(first, '.');
+	*first = *last = '\0';
+	lower(section);
+	lower(last + 1);
+	r = take_variable(&reading, section, last > first ? first + 1 : NULL, last + 1, value);
+	return r == -ENOMEM ? err_oom(err) : r;
+}
+
 int git_read_text(const char *path, size_t max, struct str *ret, struct err *err)
 {
 	struct err failed = {0};

@@ -76,7 +76,8 @@ def case_of_the_user(p):
     hooks = '[core]\n\thooksPath = .myhooks\n'
     p.write(home / 'xdg/git/config', hooks)
     p.write(home / 'plain/config', hooks)
-    for what, env in (('XDG_CONFIG_HOME', {'XDG_CONFIG_HOME': str(home / 'xdg')}), ('GIT_CONFIG_GLOBAL', {'GIT_CONFIG_GLOBAL': str(home / 'plain/config')})):
+    for what, env in (('XDG_CONFIG_HOME', {'XDG_CONFIG_HOME': str(home / 'xdg')}), ('GIT_CONFIG_GLOBAL', {'GIT_CONFIG_GLOBAL': str(home / 'plain/config')}),
+                      ('GIT_CONFIG_COUNT', {'GIT_CONFIG_COUNT': '2', 'GIT_CONFIG_KEY_0': 'remote.a.b.url', 'GIT_CONFIG_VALUE_0': 'c', 'GIT_CONFIG_KEY_1': 'Core.hooksPath', 'GIT_CONFIG_VALUE_1': '.myhooks'})):
         box = Around(p, 'user', below='', **env)
         box.judge(what, box.hook('.myhooks'))
     box = Around(p, 'other', below='', config='')
