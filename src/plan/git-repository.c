@@ -159,15 +159,17 @@ static void lower(char *text)
 int git_take_variable(struct git *git, const char *name, const char *value, struct err *err)
 {
 	struct reading reading = {.git = git, .dir = "/", .err = err};
-	_cleanup_(freep) char *section = strdup(name);
-	char *first = section ? strchr(section, '.') : NULL, *last;
+	_cleanup_(freep) char *section = NULL;
+	char *first, *last;
 	int r;
 
+	if (!strchr(name, '.'))
+		return 0; /* git takes none of them then */
+	section = strdup(name);
 	if (!section)
 		return err_oom(err);
-	if (!first)
-		return 0; /* git takes none of them then */
-	last = strrchr(first, '.');
+	first = strchr(section, '.');
+	last = strrchr(section, '.');
 	*first = *last = '\0';
 	lower(section);
 	lower(last + 1);
