@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/run-history.h"
@@ -22,7 +23,7 @@
 #include "session/file-tool.h"
 #include "session/keeper-impl.h"
 
-enum { JSON_MAX = SESSION_BODY_MAX - 65536, BYTES_MAX = 30 * 1024 };
+enum { JSON_MAX = SESSION_BODY_MAX - 65536, BYTES_MAX = 30 * 1024, MOMENT_NS = 150000 };
 
 static const struct run_history no_history;
 
@@ -295,6 +296,18 @@ static void add_failure(struct job *job, const struct err *failed)
 	job_output_add(&job->output, "\n");
 }
 
+/* Whoever waits for the command goes before what is left to do here: the client, which ends, and
+ * who has waited for that. On the same processor the two need a moment in which we do not run. */
+static void let_it_go_first(const struct keeper *k)
+{
+	const struct timespec moment = {.tv_nsec = MOMENT_NS};
+
+	if (k->n_clients > 1 || k->n_living > 0)
+		(void)sched_yield(); /* others wait, too */
+	else
+		(void)nanosleep(&moment, NULL);
+}
+
 static void finish(struct job *job, const struct err *failed)
 {
 	struct keeper *k = job->keeper;
@@ -319,8 +332,7 @@ static void finish(struct job *job, const struct err *failed)
 			client_answer(job->client, SESSION_RESULT, &body, NULL, 0);
 		/* It asks for nothing more, and need not wake us when it hangs up. */
 		(void)shutdown(job->client->sock, SHUT_RDWR);
-		/* Whoever waits for the command goes first, then what is left to do here. */
-		(void)sched_yield();
+		let_it_go_first(k);
 	}
 	job_free(job);
 }
