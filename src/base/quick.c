@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/quick.h"
 
-#include <sys/resource.h>
+#include <sched.h>
 
 #include "base/sys.h"
 
@@ -9,10 +9,11 @@ enum { SLICE_NS = 100000, RESET_ON_FORK = 1 };
 
 void be_quick(void)
 {
-	struct sys_sched_attr attr = {.size = sizeof(attr),
-				      .flags = RESET_ON_FORK,
-				      .nice = getpriority(PRIO_PROCESS, 0),
-				      .runtime_ns = SLICE_NS};
+	struct sys_sched_attr attr;
 
+	if (sys_sched_getattr(&attr) < 0 || attr.policy != SCHED_OTHER || attr.nice < 0)
+		return;
+	attr.flags = RESET_ON_FORK;
+	attr.runtime_ns = SLICE_NS;
 	(void)sys_sched_setattr(&attr);
 }

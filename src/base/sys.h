@@ -129,6 +129,10 @@ static inline int sys_pidfd_send_signal(int pidfd, int sig)
 	return sys_result(syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0));
 }
 /* Of the calling thread. */
+static inline int sys_sched_getattr(struct sys_sched_attr *ret)
+{
+	return sys_result(syscall(SYS_sched_getattr, 0, ret, sizeof(*ret), 0));
+}
 static inline int sys_sched_setattr(const struct sys_sched_attr *attr)
 {
 	return sys_result(syscall(SYS_sched_setattr, 0, attr, 0));

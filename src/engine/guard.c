@@ -16,7 +16,6 @@
 #include "base/dir-names.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/quick.h"
 #include "base/str.h"
 #include "base/sys.h"
 #include "engine/guard-name.h"
@@ -467,7 +466,6 @@ void guard_watch(struct guard *g, struct loop *loop)
 {
 	if (g->items_len == 0)
 		return;
-	be_quick();
 	g->loop = loop;
 	if (g->tripwire.signals >= 0)
 		loop_add(loop, g->tripwire.signals, POLLIN, on_trip, g);

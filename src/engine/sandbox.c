@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/quick.h"
 #include "base/fd.h"
 #include "base/str.h"
 #include "base/sys.h"
@@ -295,8 +296,10 @@ static int prepare_clone(struct sandbox *s, struct err *err)
 int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty *pty,
 		  struct warden_report *ret_report, struct err *err)
 {
-	int r = prepare_clone(s, err);
+	int r;
 
+	be_quick();
+	r = prepare_clone(s, err);
 	if (r == 0)
 		r = clone_child(s, inner, pty, err);
 	if (r == 0 && s->plan->net.brokered)

@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "base/quick.h"
 #include "engine/counters.h"
 #include "engine/living.h"
 #include "engine/outbox.h"
@@ -373,7 +372,6 @@ static int watch(struct stand *s, struct err *err)
 	if (r < 0)
 		return err_sys(err, r, "prepare the warden's channel");
 	parked_make_room();
-	be_quick();
 	s->hangup = (struct loop_timer){.at_ns = LOOP_NEVER, .fn = on_hangup, .data = s};
 	r = loop_add(s->loop, b->channel, POLLIN, on_channel, s);
 	if (r == 0)

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/loop.h"
-#include "base/quick.h"
 #include "engine/engine.h"
 #include "engine/outlet.h"
 #include "engine/sandbox.h"
@@ -421,8 +420,6 @@ static void on_end(void *data, short revents)
  * looked at before the end. */
 static void watch(struct supervisor *s)
 {
-	if (!sandbox_child_owns_all(&s->sandbox))
-		be_quick();
 	streams_start(&s->streams, &s->loop, s->channel);
 	carried = &s->streams;
 	if (reads_reports(s))

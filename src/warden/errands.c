@@ -18,7 +18,6 @@
 #include "base/fd.h"
 #include "base/lean.h"
 #include "base/own-args.h"
-#include "base/quick.h"
 #include "confine/landlock.h"
 #include "plan/plan.h"
 #include "warden/errand.h"
@@ -415,7 +414,6 @@ _Noreturn void errands_serve(struct warden *w, int children)
 
 	reset_signals();
 	settle_down(w);
-	be_quick();
 	if (launch_keep_limits(&ready.err) < 0)
 		ready.kind = WARDEN_FAILED;
 	if (warden_send_report(w->job->channel, &ready) < 0 || ready.kind == WARDEN_FAILED)

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "confine/confine.h"
 #include "confine/landlock.h"
@@ -109,6 +110,7 @@ int warden_main(int argc, char *const *args, int (*tool)(char *const *argv))
 	struct job job;
 	int fds[WARDEN_FDS], terminal = -1;
 
+	be_quick();
 	if (parse_fds(argc, args, fds) < 0)
 		return EXIT_NOT_RUN;
 	(void)prctl(PR_SET_NAME, "pale", 0, 0, 0);

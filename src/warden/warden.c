@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/quick.h"
 #include "base/sys.h"
 #include "confine/confine.h"
 #include "confine/landlock.h"
@@ -153,8 +152,6 @@ static int prepare(struct warden *w, struct err *err)
 		return err_sys(err, -errno, "become a subreaper");
 	if (job->terminal >= 0 && ioctl(job->terminal, TIOCSCTTY, 0) < 0)
 		return err_sys(err, -errno, "take the terminal");
-	if (!job->owns_pidns)
-		be_quick();
 	r = landlock_enter_around(job->landlock, err);
 	return r < 0 ? r : enclose(w, err);
 }

@@ -92,6 +92,27 @@ def case_processors_are_the_callers(p):
     ok(r.out == wanted, p, 'and no more', r)
 
 
+TURNS = ('import ctypes, struct; b = ctypes.create_string_buffer(48); ctypes.CDLL(None).syscall(315, 0, b, 48, 0); '
+         'print(struct.unpack("IIQiIQQQ", b)[1:6])')  # policy, flags, nice, priority, slice
+
+
+def case_turns_are_the_callers(p):
+    """pale takes short ones while it builds and guards, which the command must not inherit."""
+    for how in ((), ('nice', '-n', '7'), ('chrt', '-b', '0'), ('chrt', '-i', '0'), ('nice', '-n', '-5'), ('chrt', '-r', '1')):
+        name = ' '.join(how) or 'as usual'
+        twin = p.run(*how, '/usr/bin/python3', '-c', TURNS)
+        if twin.code != 0 or b'cannot' in twin.err:
+            continue  # not for everybody
+        for options in ((), ('--processes', 'visible'), ('--staged',)) + ((('--engine', 'bwrap'),) if not p.is_root else ()):
+            r = p.run(*how, p.pale_path, 'run', *options, '--', '/usr/bin/python3', '-c', TURNS)
+            ok(r.code == 0 and r.out == twin.out, p, f"{name}, {' '.join(options) or 'default'}: it has its turns like its caller", f'{r}\n{twin}')
+        runtime = p.mkdir(p.base / 'runtime')
+        runtime.chmod(0o700)
+        got = [p.run(*how, p.pale_path, 'exec', '--', '/usr/bin/python3', '-c', TURNS, env={'XDG_RUNTIME_DIR': str(runtime)}) for _ in range(3)]
+        p.run(p.pale_path, 'session', 'stop', '--all', env={'XDG_RUNTIME_DIR': str(runtime)})
+        ok(all(r.code == 0 and r.out == twin.out for r in got), p, f'{name}: and commands of a session like who started it', [twin, *got])
+
+
 def case_the_helper_fails(p):
     """Then the child makes its own; what it cannot do either starts nothing."""
     if not need(p):
@@ -118,4 +139,4 @@ def case_brokered_and_limited(p):
         ok(r.apart and r.booted and host not in r.out, p, f"{' '.join(options)}: a network of its own, made apart", f'{r}\n{r.trace}')
 
 
-main(case_both_ways_are_private, case_processors_are_the_callers, case_the_helper_fails, case_brokered_and_limited)
+main(case_both_ways_are_private, case_processors_are_the_callers, case_turns_are_the_callers, case_the_helper_fails, case_brokered_and_limited)

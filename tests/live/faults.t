@@ -105,7 +105,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'rt_sigaction\(SIG(PIPE|XFSZ), \{sa_handler=SIG_IGN', 'should nobody read, or the file be too long, the supervisor ends, and the run with it'),
     (r'ioctl\(\d+, FIONREAD', 'what the command was given of its input counts as read'),
     (r'fcntl\(\d+, F_SETPIPE_SZ', 'its input comes in other portions'),
-    (r'getpriority\(|sched_setattr\(', 'the guard may have to wait for its turn'),
+    (r'sched_[gs]etattr\(', 'whoever builds or guards may have to wait for its turn'),
     (r'openat\(AT_FDCWD, "/proc/\d+/ns/mnt"|prlimit64\(0, RLIMIT_NOFILE, NULL|stat\("/(usr|etc|opt|)",', "the mounts go at the warden's end, as they would anyway"),
     (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
