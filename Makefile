@@ -153,7 +153,7 @@ format: ## lay out every C file as .clang-format says
 bench: ## pale against bwrap and bare fork+exec (BENCH_FLAGS=--check to judge)
 	@tools/deps bench
 	@$(MAKE) $(JOBS) all $(BENCH)
-	@for b in bench exec library build broker; do build/bench/$$b $(BENCH_FLAGS) build/pale build/bench/nothing build/bench/least || exit; done && bench/staged $(BENCH_FLAGS) build/pale && bench/observe $(BENCH_FLAGS) build/pale && bench/grep $(BENCH_FLAGS) build/pale
+	@for b in bench exec library build broker; do build/bench/$$b $(BENCH_FLAGS) build/pale build/bench/nothing build/bench/least || exit; done && bench/staged $(BENCH_FLAGS) build/pale build/bench/nothing build/bench/least && bench/observe $(BENCH_FLAGS) build/pale && bench/grep $(BENCH_FLAGS) build/pale
 
 build/bench/nothing build/bench/least: bench_cc = $(musl_cc) -static -no-pie $(LINK)
 build/bench/%: bench/%.c build/libpale.a Makefile

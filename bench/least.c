@@ -2,14 +2,16 @@
 /*
  * least - asks the kernel for what a run of pale asks for, and does nothing else.
  *
- *     least COMMAND [ARG...]
+ *     least [--staged FOLDER] COMMAND [ARG...]
  *
  * Namespaces, mounts, Landlock, a filter, no capabilities, loopback, and cgroups (v1) where it may
  * make them: but no policy, no record, nobody who watches, and nothing that is looked at twice.
- * No sandbox of this kind costs less.
+ * No sandbox of this kind costs less. Staged, what is written in the working directory goes to
+ * FOLDER/upper; FOLDER/work is the overlay's own.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -35,6 +37,7 @@ enum { GROUPS = 2, CAPABILITIES = 41, ALL_OF_FILES = 0x1fff, READS = 0xd };
 
 static const char *const controllers[GROUPS] = {"memory", "pids"};
 static char groups[GROUPS][128];
+static const char *stage; /* NULL: not staged */
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 static const char *const links[][2] = {
@@ -115,10 +118,33 @@ static void show(int from, const char *path, int root, const char *at, bool writ
 	attach(fd, root, at);
 }
 
+static void set(int fs, const char *key, const char *value)
+{
+	must(sys_fsconfig(fs, value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value), key);
+}
+
+static int make_overlay(void)
+{
+	int fs = must(sys_fsopen("overlay"), "overlay"), fd;
+	char upper[PATH_MAX], work[PATH_MAX];
+
+	snprintf(upper, sizeof(upper), "%s/upper", stage);
+	snprintf(work, sizeof(work), "%s/work", stage);
+	set(fs, "lowerdir", ".");
+	set(fs, "upperdir", upper);
+	set(fs, "workdir", work);
+	set(fs, "userxattr", NULL);
+	must(sys_fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL), "overlay");
+	fd = must(sys_fsmount(fs, MOUNT_ATTR_NOSUID), "overlay");
+	close(fs);
+	return fd;
+}
+
 static int build(void)
 {
 	int host = must(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "/"), root = make_fs("tmpfs");
 	int work = must(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), ".");
+	int staged = stage ? make_overlay() : -1;
 	char path[32];
 
 	must(sys_move_mount(root, host), "/");
@@ -138,7 +164,10 @@ static int build(void)
 	for (size_t i = 0; i < array_len(own); i++)
 		show(root, own[i], root, own[i], true);
 	must(sys_mount_setattr(root, 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY}), "/");
-	show(work, "", root, "work", true);
+	if (staged >= 0)
+		attach(staged, root, "work");
+	else
+		show(work, "", root, "work", true);
 	return root;
 }
 
@@ -215,6 +244,11 @@ int main(int argc, char **argv)
 	int pair[2], status;
 	pid_t pid;
 
+	if (argc > 3 && strcmp(argv[1], "--staged") == 0) {
+		stage = argv[2];
+		argv += 2;
+		argc -= 2;
+	}
 	if (argc < 2)
 		return 125;
 	make_groups();

@@ -19,8 +19,9 @@
 struct local_streams {
 	struct streams streams;
 	struct loop *loop;
+	/* Of a terminal; -1: there is none. */
 	int null;
-	int orders; /* what streams would say to a warden comes out here; -1 */
+	int orders; /* what streams would say to a warden comes out here */
 	int channel;
 	void (*tell)(void *data, int sig);
 	void *data;
@@ -57,7 +58,7 @@ int local_streams_new(const struct stdio *stdio, uint64_t max_output, struct loc
 		return err_oom(err);
 	s->null = s->orders = s->channel = -1;
 	r = streams_init(&s->streams, &plan, stdio, err);
-	if (r == 0) {
+	if (r == 0 && local_streams_pty(s)) {
 		s->null = fd_open("/dev/null", O_RDWR);
 		r = s->null < 0 ? err_sys(err, -errno, "open /dev/null") : 0;
 	}
@@ -95,9 +96,10 @@ static void on_order(void *data, short revents)
 int local_streams_start(struct local_streams *s, struct loop *loop,
 			void (*tell)(void *data, int sig), void *data)
 {
-	int pair[2];
+	int pair[2] = {-1, -1};
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (local_streams_pty(s) &&
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	s->channel = pair[0];
 	s->orders = pair[1];
@@ -105,7 +107,7 @@ int local_streams_start(struct local_streams *s, struct loop *loop,
 	s->tell = tell;
 	s->data = data;
 	streams_start(&s->streams, loop, s->channel);
-	return loop_add(loop, s->orders, POLLIN, on_order, s);
+	return s->orders < 0 ? 0 : loop_add(loop, s->orders, POLLIN, on_order, s);
 }
 
 void local_streams_attach(struct local_streams *s, int master)

@@ -559,8 +559,9 @@ def case_killed(p):
             ok(r.code == 0 and box.exec('-s', 's', '--', 'true').code == 0, p, f'{who}: the name is free', r)
     with Box(p, 'killed') as box:
         box.start('s')
-        os.kill(box.pid('s'), signal.SIGKILL)
-        wait_for(lambda: not marked(str(box.top)))
+        keeper = box.pid('s')
+        os.kill(keeper, signal.SIGKILL)
+        wait_for(lambda: not alive(keeper))
         r = box.verb('session', 'prune', '-j')
         ok(r.json().get('removed') == 1 and not box.left(), p, 'prune', r)
         # another process has the number by now: it must not be touched
