@@ -98,8 +98,7 @@ int local_streams_start(struct local_streams *s, struct loop *loop,
 {
 	int pair[2] = {-1, -1};
 
-	if (local_streams_pty(s) &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (local_streams_pty(s) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	s->channel = pair[0];
 	s->orders = pair[1];
