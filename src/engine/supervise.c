@@ -78,7 +78,7 @@ static int catch_signals(struct supervisor *s, struct err *err)
 
 static void note_report(struct supervisor *s, const struct warden_report *report)
 {
-	s->starting |= report->kind == WARDEN_STARTING;
+	s->starting |= report->kind == WARDEN_STARTING || report->kind == WARDEN_LISTENER;
 	s->reported = report->kind == WARDEN_EXITED || report->kind == WARDEN_FAILED;
 	s->status = report->status;
 	s->failed = report->kind == WARDEN_FAILED;

@@ -24,6 +24,7 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define PROBE     "user.overlay.pale"
 #define GIVEN     "user.pale.mode" /* of roots/INDEX, which no command ever sees */
+#define SPENT     "spent"          /* roots/INDEX/work/work of the mount before */
 
 static int open_below(const struct stage *stage, unsigned root, const char *layer, int flags)
 {
@@ -265,27 +266,30 @@ static int remove_mark(int work)
 	return 0;
 }
 
-static bool has_mark(const struct stage *stage, unsigned root)
+static int put_aside(int work)
 {
-	struct stat st;
-	char name[64];
-
-	snprintf(name, sizeof(name), "roots/%u/work/work/incompat", root);
-	return fstatat(stage->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+	return renameat(work, "work", work, SPENT) < 0 ? -errno : 0;
 }
 
-/* What is not as it should be goes as a whole: the kernel makes a new one. */
+/* Empty, as a rule. */
+static int remove_spent(int work)
+{
+	return unlinkat(work, SPENT, AT_REMOVEDIR) < 0 && errno != ENOENT ? tree_remove(work, SPENT)
+									  : 0;
+}
+
+/* The kernel makes a new one, and would remove the old one first: on some disks that waits for
+ * the disk. So it is put aside, with the mark if there is one, and goes when the command runs. */
 int stage_clear_mark(struct stage *stage, unsigned root, struct err *err)
 {
-	_cleanup_(fd_closep) int work = -1;
-	int r;
+	_cleanup_(fd_closep) int work = open_below(stage, root, "/work", DIR_FLAGS);
+	int r = work < 0 ? work : put_aside(work);
 
-	if (!has_mark(stage, root))
-		return 0;
-	work = open_below(stage, root, "/work", DIR_FLAGS);
-	r = work < 0 ? work : remove_mark(work);
-	if (r < 0 && r != -ENOENT && work >= 0)
-		r = tree_remove(work, "work");
+	if (r == -ENOTEMPTY || r == -EEXIST) {
+		r = remove_spent(work);
+		if (r == 0)
+			r = put_aside(work);
+	}
 	return r < 0 && r != -ENOENT
 		       ? err_sys(err, r, "clear the overlay's folder of stage %s", stage->name)
 		       : 0;
@@ -295,8 +299,10 @@ void stage_drop_mark(struct stage *stage, unsigned root)
 {
 	_cleanup_(fd_closep) int work = open_below(stage, root, "/work", DIR_FLAGS);
 
-	if (work >= 0)
-		(void)remove_mark(work);
+	if (work < 0)
+		return;
+	(void)remove_mark(work);
+	(void)remove_spent(work);
 }
 
 /* --- how much --- */

@@ -79,41 +79,43 @@ static int set_scene(const struct launch *c, int *channel, struct err *err)
 
 /* Nobody but the supervisor may hold the listener. Where none is to be had the boundary is
  * the same, and nobody looks; but for a broker, who has to be told. */
-int launch_observe(const struct op *observed, uint32_t id, int channel, struct err *err)
+int launch_observe(const struct op *observed, int *ret_listener, struct err *err)
 {
 	unsigned variant = step_seccomp(observed);
 	int fd = confine_seccomp_observed(variant, step_audience(observed));
-	int r;
+	int r = 0;
 
 	/* A broker that is told of nothing opens nothing. */
 	if (fd < 0 && ((fd != -EBUSY && fd != -EINVAL) || observed->flags & OP_BROKERED))
 		return err_sys(err, fd, "install the observed seccomp filter");
-	if (fd < 0) {
+	if (fd < 0)
 		r = confine_seccomp(variant, err);
-		return r < 0 ? r : 1;
-	}
-	r = warden_send_fds(channel, WARDEN_LISTENER, id, &fd, 1);
-	fd_close(fd);
-	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
+	if (r == 0)
+		*ret_listener = fd < 0 ? -1 : fd;
+	return r;
 }
 
-static int report_starting(uint32_t id, int channel, struct err *err)
+int launch_report(uint32_t id, int channel, int listener, struct err *err)
 {
 	struct warden_report starting = {.kind = WARDEN_STARTING, .id = id};
-	int r = warden_send_report(channel, &starting);
+	int r = listener < 0 ? warden_send_report(channel, &starting)
+			     : warden_send_fds(channel, WARDEN_LISTENER, id, &listener, 1);
 
+	fd_close(listener);
 	return r < 0 ? err_sys(err, r, "report to the supervisor") : 0;
 }
 
-/* That of an errand tells the pid. */
+/* That of an errand tells the pid; of the only command the warden has said that it starts. */
 static int report_start(const struct warden_job *job, const struct launch *c, int channel,
 			struct err *err)
 {
-	int r = 1;
+	int r = 0, listener = -1;
 
 	if (job->observed && !c->is_observed)
-		r = launch_observe(job->observed, c->id, channel, err);
-	return r == 1 ? (c->is_errand ? report_starting(c->id, channel, err) : 0) : r;
+		r = launch_observe(job->observed, &listener, err);
+	return r == 0 && (c->is_errand || listener >= 0)
+		       ? launch_report(c->id, channel, listener, err)
+		       : r;
 }
 
 int launch_keep_limits(struct err *err)
@@ -144,15 +146,15 @@ static int unblock_signals(struct err *err)
 
 int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err)
 {
-	int r = set_limits(err);
+	int r = set_limits(err), listener;
 
 	if (r == 0)
 		r = start_session(-1, err);
 	if (r == 0)
 		r = unblock_signals(err);
 	if (r == 0)
-		r = launch_observe(job->observed, id, job->channel, err);
-	return r == 1 ? report_starting(id, job->channel, err) : r;
+		r = launch_observe(job->observed, &listener, err);
+	return r == 0 ? launch_report(id, job->channel, listener, err) : r;
 }
 
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command, struct err *err)

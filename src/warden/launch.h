@@ -22,7 +22,7 @@ struct launch {
 	char *const *argv;
 	char *const *env;
 	bool is_tool;     /* argv is for the job's tool */
-	bool is_observed; /* the warden has entered the filter for both, and reported it */
+	bool is_observed; /* the warden has entered the filter for both, and reports it */
 	int terminal; /* it is a job in the foreground of this one, whose session we lead; or -1 */
 	bool is_errand; /* and so are the rest; else 0, 1, 2 and the folder are in place */
 	uint32_t id;
@@ -43,8 +43,9 @@ struct launch launch_of(const struct parcel *parcel, const struct parcel_words *
 int launch_prepare_ahead(const struct warden_job *job, uint32_t id, struct err *err);
 int launch_prepare_rest(const struct warden_job *job, const struct launch *command,
 			struct err *err);
-/* Enter the filter with a listener and report that as ID: for good, and for what is launched. 1:
- * without a listener, and nothing was reported. */
-int launch_observe(const struct op *observed, uint32_t id, int channel, struct err *err);
+/* Enter the filter, for good, and for what is launched; *ret_listener is -1 where none is to be
+ * had. Then tell that ID starts, and pass the listener on: it is closed. */
+int launch_observe(const struct op *observed, int *ret_listener, struct err *err);
+int launch_report(uint32_t id, int channel, int listener, struct err *err);
 /* Its pid; or -errno, and err says why nothing was executed. */
 pid_t launch_command(const struct warden_job *job, const struct launch *command, struct err *err);

@@ -185,11 +185,10 @@ _Noreturn static void watch(struct warden *w, int children)
 
 _Noreturn void warden_run(const struct warden_job *job)
 {
-	struct warden_report starting = {.kind = WARDEN_STARTING};
 	struct warden w = {.job = job};
 	struct err err = {0};
 	sigset_t all, of_children;
-	int children;
+	int children, listener = -1;
 
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0) {
@@ -207,12 +206,12 @@ _Noreturn void warden_run(const struct warden_job *job)
 	}
 	if (prepare(&w, &err) < 0 ||
 	    (!job->stands && shares_filter(job) &&
-	     launch_observe(job->observed, 0, job->channel, &err) < 0) ||
+	     launch_observe(job->observed, &listener, &err) < 0) ||
 	    (job->await && job->await(job->await_data, &err) < 0))
 		fail(job, &err);
 	if (job->stands)
 		errands_serve(&w, children);
-	if (warden_send_report(job->channel, &starting) < 0)
+	if (launch_report(0, job->channel, listener, &err) < 0)
 		_exit(1);
 	w.command = launch_command(job,
 				   &(struct launch){.argv = job->argv,

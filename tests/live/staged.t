@@ -347,6 +347,11 @@ def case_the_mark_of_a_volatile_mount(p):
         r = box.sh('echo y >>f; cat f')
         ok(r.code == 0 and r.rest.startswith(b'x\ny\n'), p, f'one that was left is no hindrance: {mode:o}', r)
         ok(mark.parent.parent.is_dir() and not mark.parent.exists(), p, 'and goes')
+    spent = mark.parents[2] / 'spent'
+    p.write(spent / 'folder/left', '')
+    p.own(spent / 'folder'), p.own(spent)
+    r = box.sh('echo z >>f; cat f')
+    ok(r.code == 0 and r.rest.startswith(b'x\ny\ny\nz\n') and not spent.exists(), p, 'nor is what a killed run has put aside', r)
     box.remove()
 
 

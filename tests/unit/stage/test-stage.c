@@ -144,6 +144,13 @@ static void test_locks(void)
 	stage_free(b);
 }
 
+#define WORK "state/stages/layers/roots/0/work/"
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
 static void test_layers(void)
 {
 	struct stage *stage = open_stage("layers", true);
@@ -166,6 +173,15 @@ static void test_layers(void)
 		scratch_write("state/stages/layers/roots/0/upper/f", "text");
 		tap_ok(stage_size(stage, &bytes, &err) == 0 && bytes >= 512, "now it does");
 		tap_ok(stage_clear_mark(stage, index, &err) == 0, "no mark, nothing to clear");
+		mkdir(WORK "work", 0700);
+		mkdir(WORK "work/incompat", 0700);
+		mkdir(WORK "spent", 0700);
+		scratch_write(WORK "spent/left", "text");
+		tap_ok(stage_clear_mark(stage, index, &err) == 0 && !is_there(WORK "work") &&
+			       is_there(WORK "spent/incompat"),
+		       "the folder of the mount before is put aside, in place of one that was left");
+		stage_drop_mark(stage, index);
+		tap_ok(is_there(WORK) && !is_there(WORK "spent"), "and goes");
 	}
 	fd_close(upper);
 	fd_close(base);
