@@ -466,6 +466,11 @@ int run_execute(struct run *run, const struct run_request *request, struct err *
 	return r;
 }
 
+void run_tidy(void)
+{
+	local_tidy();
+}
+
 int run_raise(struct run *run, const struct run_request *request, struct loop *loop,
 	      const struct standing_ear *ear, struct standing **ret, struct err *err)
 {

@@ -91,6 +91,9 @@ int run_settle(struct run *run, struct err *err);
 /* Execute it, on the first rung of the ladder that this host lets us use. Fills
  * run->result. */
 int run_execute(struct run *run, const struct run_request *request, struct err *err);
+/* Once its end is remembered: remove what it has left until then. Before anything is said, which
+ * may be the end of us. */
+void run_tidy(void);
 /* The same without a command: a sandbox that stays, see standing.h. On success it is the
  * caller's to close, and then run_stage_end() ends its stage. */
 int run_raise(struct run *run, const struct run_request *request, struct loop *loop,

@@ -79,6 +79,11 @@ int local_run(const struct plan *plan, const struct stdio *stdio, struct profile
 	return r;
 }
 
+void local_tidy(void)
+{
+	engine_tidy();
+}
+
 void local_hold(bool held)
 {
 	engine_hold(held);

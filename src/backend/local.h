@@ -16,6 +16,8 @@ struct stdio;
  * observer of all uses fills; or NULL. EAR: or NULL. */
 int local_run(const struct plan *plan, const struct stdio *stdio, struct profile *profile,
 	      const struct run_ear *ear, struct result *ret, struct err *err);
+/* As engine_tidy(). */
+void local_tidy(void);
 /* HELD: nothing is carried between the caller's terminal and the command of local_run(). */
 void local_hold(bool held);
 /* As engine_try() and engine_find_bwrap(). */

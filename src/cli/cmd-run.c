@@ -319,6 +319,7 @@ static int finish(struct run *run, const struct run_args *args)
 	int status = result_status(&run->result);
 
 	run_history_end(run, NULL);
+	run_tidy();
 	if (!is_quiet(args)) {
 		run_notes(run, say, NULL);
 		report_recovered(&run->recovered);
@@ -335,6 +336,7 @@ static int fail(struct run *run, const struct err *err, const struct run_args *a
 {
 	if (!args->explain)
 		run_history_end(run, err);
+	run_tidy();
 	if (!is_quiet(args)) {
 		report(err);
 		report_history(run);

@@ -31,7 +31,7 @@ void cgroup_init(struct cgroup *cg)
 	*cg = (struct cgroup){.rung = RUNG_WATCHDOG};
 	for (size_t i = 0; i < CG_DIRS; i++)
 		cg->base[i] = cg->dir[i] = cg->tasks[i] = -1;
-	cg->memory_peak = cg->pids_peak = -1;
+	cg->memory_peak = cg->pids_peak = cg->cpu_used = -1;
 }
 
 static bool is_v2(const struct cgroup *cg)
@@ -245,6 +245,8 @@ static void open_peaks(struct cgroup *cg)
 				 is_v2(cg) ? "memory.peak" : "memory.max_usage_in_bytes",
 				 O_RDONLY | O_CLOEXEC);
 	cg->pids_peak = openat(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.peak", O_RDONLY | O_CLOEXEC);
+	if (!is_v2(cg))
+		cg->cpu_used = openat(cg->dir[CG_CPU], "cpuacct.usage", O_RDONLY | O_CLOEXEC);
 }
 
 int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err)
@@ -304,7 +306,7 @@ int cgroup_join_passed(int *fds, size_t len, struct err *err)
 
 bool cgroup_counts_cpu(const struct cgroup *cg)
 {
-	return is_v2(cg) || cg->dir[CG_CPU] >= 0;
+	return is_v2(cg) || cg->cpu_used >= 0;
 }
 
 uint64_t cgroup_cpu_ms(const struct cgroup *cg)
@@ -315,8 +317,7 @@ uint64_t cgroup_cpu_ms(const struct cgroup *cg)
 		return cgroup_file_field(cg->dir[0], "cpu.stat", "usage_usec", &value) == 0
 			       ? value / 1000
 			       : 0;
-	return cgroup_file_number(cg->dir[CG_CPU], "cpuacct.usage", &value) == 0 ? value / 1000000
-										 : 0;
+	return cgroup_file_number_of(cg->cpu_used, &value) == 0 ? value / 1000000 : 0;
 }
 
 int cgroup_watch_oom(const struct cgroup *cg)
@@ -392,6 +393,7 @@ void cgroup_close(struct cgroup *cg)
 
 	fd_close(cg->memory_peak);
 	fd_close(cg->pids_peak);
+	fd_close(cg->cpu_used);
 	/* The first one stays while another does: the next run finds them by it. */
 	for (size_t i = CG_DIRS; i-- > 0;) {
 		if (cg->dir[i] >= 0 && (i > 0 || gone))

@@ -24,6 +24,7 @@ struct cgroup {
 	int dir[CG_DIRS];           /* itself; -1 */
 	int tasks[CG_DIRS];         /* v1: what the child writes itself into; -1 */
 	int memory_peak, pids_peak; /* what the kernel counted; -1 */
+	int cpu_used;               /* v1; -1 */
 	bool sweeps;                /* others were there: some may have been left */
 	bool spares; /* set before it is opened: memory that runs out ends one process */
 };

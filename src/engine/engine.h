@@ -63,6 +63,9 @@ struct attendants {
 int engine_run(const struct plan *plan, const struct stdio *stdio,
 	       const struct attendants *attendants, struct result *ret, struct err *err);
 
+/* Remove what engine_run() has left, when there is no more to do. */
+void engine_tidy(void);
+
 /* While the caller's terminal is needed for something else: what engine_run() of this process
  * carries waits, in both directions. */
 void engine_hold(bool held);

@@ -58,6 +58,8 @@ struct supervisor {
 };
 
 static struct streams *carried; /* of the run that goes on in this process */
+static struct cgroup left;      /* of the one that has ended */
+static bool has_left;
 
 static int catch_signals(struct supervisor *s, struct err *err)
 {
@@ -480,6 +482,22 @@ static int raise_walls(struct supervisor *s, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+/* The kernel takes a cgroup down in the background, and whoever waits for something of ours
+ * then waits for that, too. */
+static void leave_cgroup(struct limiter *limiter)
+{
+	left = limiter->cgroup;
+	has_left = true;
+	cgroup_init(&limiter->cgroup);
+}
+
+void engine_tidy(void)
+{
+	if (has_left)
+		cgroup_close(&left);
+	has_left = false;
+}
+
 void engine_hold(bool held)
 {
 	if (carried)
@@ -518,6 +536,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio,
 			       .started_ns = clock_mono_ns()};
 	int r;
 
+	engine_tidy();
 	if (plan->limits.site.rung == RUNG_SYSTEMD && !plan->limits.site.dirs[0])
 		return scope_enter(err);
 	sandbox_init(&s.sandbox, plan, false);
@@ -534,6 +553,7 @@ int engine_run(const struct plan *plan, const struct stdio *stdio,
 		r = sandbox_explain(&s.sandbox, r, err);
 	else
 		judge(&s, ret);
+	leave_cgroup(&s.sandbox.limiter);
 	sandbox_release(&s.sandbox);
 	loop_release(&s.loop);
 	return r;

@@ -216,6 +216,7 @@ static int run_once(struct file_job *job, struct strv *words, struct str *ret_re
 		file_reply_collect(&run, words->items, job->run.stdio.fd[1]);
 	}
 	run_history_end(&run, r < 0 ? err : NULL);
+	run_tidy();
 	if (put_result(&run, r < 0 ? err : NULL, ret_result) < 0)
 		return err_oom(err);
 	return r;
