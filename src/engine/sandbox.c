@@ -243,7 +243,8 @@ static int pass_cgroup(struct sandbox *s, struct err *err)
 }
 
 /* First what the child waits for at once: maps, mounts, and the cgroup where it shows that. Then
- * the helper's turn comes: the child needs its network sooner than the rest. */
+ * the helper's turn comes: the child needs its network sooner than the rest, unless it has the
+ * overlays of a stage to mount, which takes long. */
 static int serve_child(struct sandbox *s, struct err *err)
 {
 	bool shown = limits_are_shown(s->plan);
@@ -255,7 +256,8 @@ static int serve_child(struct sandbox *s, struct err *err)
 		r = pass_cgroup(s, err);
 	if (r == 0 && connects(s)) {
 		net_maker_start(&s->net_maker, s->pidfd, s->channel);
-		sched_yield();
+		if (!s->plan->staging)
+			sched_yield();
 	}
 	if (r == 0)
 		r = get_ready(s, err);
