@@ -313,7 +313,7 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 		return r;
 	/* A child that fails before it has mounted says so, or is simply gone: that is seen
 	 * when its end is. */
-	r = staged_serve(s->plan->staging, s->channel, ret_report, err);
+	r = staged_serve(s->plan->staging, s->warden, s->pidfd, s->channel, ret_report, err);
 	return r == -EPIPE ? 0 : r;
 }
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "engine/mount.h"
+#include "engine/namespace.h"
 #include "plan/staging.h"
 #include "warden/protocol.h"
 
@@ -63,17 +64,8 @@ int staged_keep(const struct staging *staging, int next, struct err *err)
 
 int staged_report(const struct builder *b, int channel, struct err *err)
 {
-	int fds[STAGING_MAX + 2], r;
-	_cleanup_(fd_closep) int userns = fd_open("/proc/self/ns/user", O_RDONLY);
-	_cleanup_(fd_closep) int mntns = fd_open("/proc/self/ns/mnt", O_RDONLY);
+	int r = warden_send_fds(channel, WARDEN_MOUNTED, 0, b->staged, b->staged_len);
 
-	if (userns < 0 || mntns < 0)
-		return err_sys(err, -errno, "open the sandbox's own namespaces");
-	fds[0] = userns;
-	fds[1] = mntns;
-	for (size_t i = 0; i < b->staged_len; i++)
-		fds[2 + i] = b->staged[i];
-	r = warden_send_fds(channel, WARDEN_MOUNTED, 0, fds, b->staged_len + 2);
 	for (size_t i = 0; i < b->staged_len; i++)
 		fd_close(b->staged[i]);
 	return r < 0 ? err_sys(err, r, "tell what was mounted") : 0;
@@ -101,18 +93,29 @@ int staged_wait(const struct staging *staging, int channel, struct err *err)
 	return 0;
 }
 
+/* Of N roots, and before them the namespaces that they are in. */
+static int complete(const struct staging *staging, pid_t child, int pidfd, int *fds, size_t n,
+		    struct err *err)
+{
+	fds[0] = namespace_open(child, pidfd, NAMESPACE_USER);
+	fds[1] = fds[0] < 0 ? -1 : namespace_open(child, pidfd, NAMESPACE_MOUNT);
+	if (fds[1] < 0)
+		err_sys(err, -errno, "open the namespaces of the sandbox");
+	else if (n != staging->len)
+		err_set(err, ERR_SYSTEM, -EPROTO, "the sandbox did not mount the stage");
+	else
+		return 0;
+	for (size_t i = 0; i < n + 2; i++)
+		fd_close(fds[i]);
+	return -err->errnum;
+}
+
 /* Own or close what came; let the child go on. */
-static int answer(const struct staging *staging, int channel, int *fds, size_t n, struct err *err)
+static int answer(const struct staging *staging, int channel, const int *fds, struct err *err)
 {
 	char mark;
-	int r;
+	int r = staging->mounted(staging->data, fds, err);
 
-	if (n != staging->len + 2) {
-		while (n > 0)
-			fd_close(fds[--n]);
-		return err_set(err, ERR_SYSTEM, -EPROTO, "the sandbox did not mount the stage");
-	}
-	r = staging->mounted(staging->data, fds, err);
 	if (r < 0)
 		return r;
 	mark = r == 1 ? MARK_WAIT : MARK_WRITTEN;
@@ -122,21 +125,24 @@ static int answer(const struct staging *staging, int channel, int *fds, size_t n
 	return 0;
 }
 
-int staged_serve(const struct staging *staging, int channel, struct warden_report *ret_report,
-		 struct err *err)
+int staged_serve(const struct staging *staging, pid_t child, int pidfd, int channel,
+		 struct warden_report *ret_report, struct err *err)
 {
 	int fds[STAGING_MAX + 2];
-	size_t n = array_len(fds);
+	size_t n = STAGING_MAX;
 	int r = staging->raised(staging->data, err);
 
 	if (r < 0)
 		return r;
 	do {
-		r = warden_receive_fds(channel, ret_report, fds, &n);
+		r = warden_receive_fds(channel, ret_report, fds + 2, &n);
 	} while (r == -EINTR);
 	if (r < 0 && r != -EPIPE)
 		return err_sys(err, r, "hear of the stage's mounts");
 	if (r < 0)
 		return -EPIPE;
-	return ret_report->kind == WARDEN_MOUNTED ? answer(staging, channel, fds, n, err) : 1;
+	if (ret_report->kind != WARDEN_MOUNTED)
+		return 1;
+	r = complete(staging, child, pidfd, fds, n, err);
+	return r < 0 ? r : answer(staging, channel, fds, err);
 }

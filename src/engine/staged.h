@@ -4,12 +4,13 @@
  *
  * The child gets the stage's lock, and the mounts that it shares with other runs, as
  * descriptors that it keeps; the mount lock, too, until its own mounts are written down.
- * When all is mounted it reports, with descriptors by which later runs find it. It goes on
+ * When all is mounted it reports, with what it has mounted for later runs. It goes on
  * to the command only when that is written down, and when files that the user saves from
  * then on bear a later time than t0.
  */
 #pragma once
 #include <stddef.h>
+#include <sys/types.h>
 
 struct builder;
 struct err;
@@ -26,6 +27,6 @@ int staged_report(const struct builder *b, int channel, struct err *err);
 /* Before the command: until then. */
 int staged_wait(const struct staging *staging, int channel, struct err *err);
 
-/* In the supervisor. 1: it failed instead, and *ret_report says why; -EPIPE: it died. */
-int staged_serve(const struct staging *staging, int channel, struct warden_report *ret_report,
-		 struct err *err);
+/* In the supervisor of CHILD. 1: it failed instead, and *ret_report says why; -EPIPE: it died. */
+int staged_serve(const struct staging *staging, pid_t child, int pidfd, int channel,
+		 struct warden_report *ret_report, struct err *err);
