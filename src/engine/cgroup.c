@@ -238,15 +238,20 @@ static int open_v1(struct cgroup *cg, const struct limits *limits, struct err *e
 	return r < 0 ? r : limit_v1(cg, limits, err);
 }
 
-/* Here there is time; at the end somebody waits. A kernel may count neither. */
-static void open_peaks(struct cgroup *cg)
+/* Here there is time; at the end somebody waits. A kernel may count neither peak; CPU time only
+ * matters to a limit. */
+static int open_counters(struct cgroup *cg, const struct limits *limits, struct err *err)
 {
 	cg->memory_peak = openat(cg->dir[0],
 				 is_v2(cg) ? "memory.peak" : "memory.max_usage_in_bytes",
 				 O_RDONLY | O_CLOEXEC);
 	cg->pids_peak = openat(cg->dir[is_v2(cg) ? 0 : CG_PIDS], "pids.peak", O_RDONLY | O_CLOEXEC);
-	if (!is_v2(cg))
-		cg->cpu_used = openat(cg->dir[CG_CPU], "cpuacct.usage", O_RDONLY | O_CLOEXEC);
+	if (is_v2(cg) || cg->dir[CG_CPU] < 0)
+		return 0;
+	cg->cpu_used = openat(cg->dir[CG_CPU], "cpuacct.usage", O_RDONLY | O_CLOEXEC);
+	return cg->cpu_used < 0 && limits->cpu_ms != UINT64_MAX
+		       ? err_sys(err, -errno, "open the cgroup's count of CPU time")
+		       : 0;
 }
 
 int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err)
@@ -257,9 +262,7 @@ int cgroup_open(struct cgroup *cg, const struct limits *limits, struct err *err)
 	if (cg->rung == RUNG_WATCHDOG)
 		return 0;
 	r = is_v2(cg) ? open_v2(cg, limits, err) : open_v1(cg, limits, err);
-	if (r == 0)
-		open_peaks(cg);
-	return r;
+	return r == 0 ? open_counters(cg, limits, err) : r;
 }
 
 int cgroup_clone_fd(const struct cgroup *cg)

@@ -119,7 +119,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'recvmsg\(\d+, \{msg_namelen=0\}, MSG_TRUNC\|MSG_CMSG_CLOEXEC\)', 'who has sent a listener is taken to have started'),
     (INSIDE + r'setns\(\d+, CLONE_NEWUSER\)', 'what the helper cannot make the child makes itself'),
     (r'ioctl\(\d+, _IOC\(_IOC_NONE, 0xff, ', 'a namespace can be opened by name as well'),
-    (r'openat\(\d+, "(memory\.max_usage_in_bytes|memory\.peak|pids\.peak)"|pread64\(\d+, 0x\w+, 63, 0\)', 'what is not counted is not told'),
+    (r'openat\(\d+, "(memory\.max_usage_in_bytes|memory\.peak|pids\.peak|cpuacct\.usage)"|pread64\(\d+, 0x\w+, 63, 0\)', 'what is not counted is not told'),
     (r'openat\(\d+, "(spool|living)"|newfstatat\(\d+, "spool"|write\(\d+, "\\nP1 |fcntl\(\d+, F_OFD_SETLK|flock\(\d+, LOCK_SH\|LOCK_NB|'
      r'prlimit64\(0, RLIMIT_FSIZE, NULL|open(at)?\((AT_FDCWD, )?"[^"]*/state/pale/[^"/]*", O_RDONLY', 'a run that cannot be remembered runs all the same, and says so'),
     (r'getdents64\(\d+, 0x\w+, 4096\)|flock\(|(openat|unlinkat)\(\d+, "pale-[0-9a-f]{16}"', "others' left cgroups are swept another time"),
