@@ -45,6 +45,7 @@ void sandbox_init(struct sandbox *s, const struct plan *plan, bool stands)
 		.pidfd = -1,
 		.channel = -1,
 		.mounts = -1,
+		.staged = {-1, -1},
 		.bwrap = {.stderr_read = -1, .stderr_write = -1, .null = -1},
 		.scratch = SCRATCH_NONE,
 		.guard = {.tripwire.signals = -1,
@@ -263,11 +264,11 @@ static int serve_child(struct sandbox *s, struct err *err)
 		r = get_ready(s, err);
 	if (r == 0 && !shown)
 		r = pass_cgroup(s, err);
-	if (r == 0) {
-		guard_enter(&s->guard, s->warden, s->pidfd);
-		hold_mounts(s);
-	}
-	return r;
+	if (r < 0)
+		return r;
+	guard_enter(&s->guard, s->warden, s->pidfd);
+	hold_mounts(s);
+	return s->plan->staging ? staged_prepare(s->warden, s->pidfd, s->staged, err) : 0;
 }
 
 /* The child is served, and goes on when its network is there. */
@@ -313,7 +314,7 @@ int sandbox_raise(struct sandbox *s, const struct stdio *inner, const struct pty
 		return r;
 	/* A child that fails before it has mounted says so, or is simply gone: that is seen
 	 * when its end is. */
-	r = staged_serve(s->plan->staging, s->warden, s->pidfd, s->channel, ret_report, err);
+	r = staged_serve(s->plan->staging, s->staged, s->channel, ret_report, err);
 	return r == -EPIPE ? 0 : r;
 }
 
@@ -382,6 +383,8 @@ void sandbox_release(struct sandbox *s)
 	s->channel = fd_close(s->channel);
 	s->pidfd = fd_close(s->pidfd);
 	s->mounts = fd_close(s->mounts);
+	for (int i = 0; i < 2; i++)
+		s->staged[i] = fd_close(s->staged[i]);
 	bwrap_release(&s->bwrap);
 	limiter_close(&s->limiter);
 }

@@ -46,7 +46,8 @@ struct sandbox {
 	pid_t warden; /* our child: with ENGINE_BWRAP it is further down */
 	int pidfd;
 	int channel;
-	int mounts; /* its mount namespace, to be let go of last; -1: by the warden's end */
+	int mounts;    /* its mount namespace, to be let go of last; -1: by the warden's end */
+	int staged[2]; /* namespaces for those who join a stage; -1: not yet, or passed on */
 	bool hung_up;
 };
 

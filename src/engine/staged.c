@@ -93,29 +93,31 @@ int staged_wait(const struct staging *staging, int channel, struct err *err)
 	return 0;
 }
 
-/* Of N roots, and before them the namespaces that they are in. */
-static int complete(const struct staging *staging, pid_t child, int pidfd, int *fds, size_t n,
-		    struct err *err)
+int staged_prepare(pid_t child, int pidfd, int ret_namespaces[2], struct err *err)
 {
-	fds[0] = namespace_open(child, pidfd, NAMESPACE_USER);
-	fds[1] = fds[0] < 0 ? -1 : namespace_open(child, pidfd, NAMESPACE_MOUNT);
-	if (fds[1] < 0)
-		err_sys(err, -errno, "open the namespaces of the sandbox");
-	else if (n != staging->len)
-		err_set(err, ERR_SYSTEM, -EPROTO, "the sandbox did not mount the stage");
-	else
-		return 0;
-	for (size_t i = 0; i < n + 2; i++)
-		fd_close(fds[i]);
-	return -err->errnum;
+	ret_namespaces[0] = namespace_open(child, pidfd, NAMESPACE_USER);
+	if (ret_namespaces[0] >= 0)
+		ret_namespaces[1] = namespace_open(child, pidfd, NAMESPACE_MOUNT);
+	return ret_namespaces[0] < 0 || ret_namespaces[1] < 0
+		       ? err_sys(err, -errno, "open the namespaces of the sandbox")
+		       : 0;
 }
 
-/* Own or close what came; let the child go on. */
-static int answer(const struct staging *staging, int channel, const int *fds, struct err *err)
+/* Own or close what came, in FDS after the namespaces; let the child go on. */
+static int answer(const struct staging *staging, int channel, int namespaces[2], int *fds, size_t n,
+		  struct err *err)
 {
 	char mark;
-	int r = staging->mounted(staging->data, fds, err);
+	int r;
 
+	if (n != staging->len) {
+		while (n > 0)
+			fd_close(fds[2 + --n]);
+		return err_set(err, ERR_SYSTEM, -EPROTO, "the sandbox did not mount the stage");
+	}
+	fds[0] = take_fd(namespaces[0]);
+	fds[1] = take_fd(namespaces[1]);
+	r = staging->mounted(staging->data, fds, err);
 	if (r < 0)
 		return r;
 	mark = r == 1 ? MARK_WAIT : MARK_WRITTEN;
@@ -125,7 +127,7 @@ static int answer(const struct staging *staging, int channel, const int *fds, st
 	return 0;
 }
 
-int staged_serve(const struct staging *staging, pid_t child, int pidfd, int channel,
+int staged_serve(const struct staging *staging, int namespaces[2], int channel,
 		 struct warden_report *ret_report, struct err *err)
 {
 	int fds[STAGING_MAX + 2];
@@ -141,8 +143,7 @@ int staged_serve(const struct staging *staging, pid_t child, int pidfd, int chan
 		return err_sys(err, r, "hear of the stage's mounts");
 	if (r < 0)
 		return -EPIPE;
-	if (ret_report->kind != WARDEN_MOUNTED)
-		return 1;
-	r = complete(staging, child, pidfd, fds, n, err);
-	return r < 0 ? r : answer(staging, channel, fds, err);
+	return ret_report->kind == WARDEN_MOUNTED
+		       ? answer(staging, channel, namespaces, fds, n, err)
+		       : 1;
 }

@@ -27,6 +27,9 @@ int staged_report(const struct builder *b, int channel, struct err *err);
 /* Before the command: until then. */
 int staged_wait(const struct staging *staging, int channel, struct err *err);
 
-/* In the supervisor of CHILD. 1: it failed instead, and *ret_report says why; -EPIPE: it died. */
-int staged_serve(const struct staging *staging, pid_t child, int pidfd, int channel,
+/* In the supervisor, before the child becomes undumpable: its user and its mount namespace. */
+int staged_prepare(pid_t child, int pidfd, int ret_namespaces[2], struct err *err);
+/* Then: with the NAMESPACES, which it takes when they are needed, hear what was mounted. 1: the
+ * child failed instead, and *ret_report says why; -EPIPE: it died. */
+int staged_serve(const struct staging *staging, int namespaces[2], int channel,
 		 struct warden_report *ret_report, struct err *err);
