@@ -23,9 +23,9 @@ static bool is_overlay(const struct op *op)
 	return op->src && (op->kind == OP_STAGED || op->kind == OP_OVERLAY);
 }
 
-static int refuse(const struct op *op, const char *at, struct err *err)
+static int refuse(const struct plan *plan, const struct op *op, const char *at, struct err *err)
 {
-	bool staged = op->kind == OP_STAGED;
+	bool staged = op->kind == OP_STAGED && !plan->throws_away;
 
 	err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
 		"something is mounted on %s, and %s writes cannot reach there", at,
@@ -41,7 +41,7 @@ static int check(const struct plan *plan, const struct op *op, const struct moun
 		const char *at = mounts->items[i].point;
 
 		if (!str_eq(at, op->src) && path_covers(op->src, at) && !is_hidden(plan, at))
-			return refuse(op, at, err);
+			return refuse(plan, op, at, err);
 	}
 	return 0;
 }
