@@ -24,7 +24,7 @@ int judge_give_up(struct compiler *c, enum dim dim, enum enforcement state, cons
 	}
 	plan_verdict(c->plan, dim_name(dim), state, why);
 	c->weak |= DIM_BIT(dim);
-	if (c->resolved->allow_degraded & DIM_BIT(dim))
+	if (c->resolved->is_surveyed || c->resolved->allow_degraded & DIM_BIT(dim))
 		return 0;
 	return strv_add(&c->missing, dim_name(dim));
 }

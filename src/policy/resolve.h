@@ -53,6 +53,7 @@ struct resolved {
 	struct strv groups;                /* "@NAME (FILE:LINE)": what hosts were written as */
 	struct strv env_set;               /* NAME=VALUE */
 	dim_set allow_degraded;
+	bool is_surveyed; /* for the verdicts alone: what cannot be enforced refuses nothing */
 	const char *mode, *engine, *backend;
 	const char *stage; /* where staged writes go; NULL: to the workspace's current one */
 	enum observe observe;

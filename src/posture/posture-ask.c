@@ -15,7 +15,6 @@
 /* A path that samples name; what it would be, the site is told. */
 #define SAMPLE_PATH   "/srv/sample"
 #define SAMPLE_SOCKET "/srv/sample.socket"
-#define EVERYTHING    (~(dim_set)0)
 #define SAMPLE_SIZE   ((uint64_t)64 << 20)
 #define SAMPLE_MS     60000
 #define SAMPLE_COUNT  64
@@ -163,9 +162,10 @@ static int ask_sample(struct spec *spec, enum dim dim)
 	return list ? strv_add(list, sample_item(dim)) : 0;
 }
 
-/* AS_IT_IS: else mode and backend are those that every version has. */
-static int compile(const struct asker *asker, const struct spec *spec, dim_set allowed,
-		   bool as_it_is, struct plan **ret_plan, struct err *err)
+/* SURVEYED: for all verdicts, whatever they are. AS_IT_IS: else mode and backend are those that
+ * every version has. */
+static int compile(const struct asker *asker, const struct spec *spec, bool surveyed, bool as_it_is,
+		   struct plan **ret_plan, struct err *err)
 {
 	struct resolved resolved = *asker->resolved;
 	struct site site = asker->site;
@@ -175,7 +175,7 @@ static int compile(const struct asker *asker, const struct spec *spec, dim_set a
 		return -EINVAL;
 	}
 	resolved.spec = *spec;
-	resolved.allow_degraded = allowed;
+	resolved.is_surveyed = surveyed;
 	if (!as_it_is) {
 		resolved.mode = "direct";
 		resolved.backend = "local";
@@ -236,7 +236,7 @@ int asker_init(struct asker *asker)
 	asker->paths[len + 1] = (struct site_path){
 		.path = SAMPLE_SOCKET, .real = SAMPLE_SOCKET, .type = SITE_SOCKET};
 	if (asker->fits)
-		r = compile(asker, &asker->resolved->spec, EVERYTHING, true, &asker->plan, &err);
+		r = compile(asker, &asker->resolved->spec, true, true, &asker->plan, &err);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -253,8 +253,7 @@ int asker_plan(struct asker *asker, struct plan **ret_plan, struct err *err)
 		*err = asker->misfit;
 		return -EINVAL;
 	}
-	return compile(asker, &asker->resolved->spec, asker->resolved->allow_degraded, true,
-		       ret_plan, err);
+	return compile(asker, &asker->resolved->spec, false, true, ret_plan, err);
 }
 
 int asker_least(struct asker *asker, struct err *err)
@@ -265,7 +264,7 @@ int asker_least(struct asker *asker, struct err *err)
 
 	spec_init_bottom(&spec);
 	spec.workspace = asker->resolved->spec.workspace; /* borrowed */
-	r = compile(asker, &spec, asker->resolved->allow_degraded, false, &plan, err);
+	r = compile(asker, &spec, false, false, &plan, err);
 	if (r == 0 && plan->engine == ENGINE_NATIVE && plan->namespaces &&
 	    asker->host->no_namespaces)
 		r = err_set(err, ERR_UNSUPPORTED, -ENOTSUP, "user namespaces are refused here");
@@ -320,7 +319,7 @@ int asker_ask(struct asker *asker, enum dim dim, struct posture_dim *ret)
 	if (!ret->asked)
 		r = ask_sample(&spec, dim);
 	if (r == 0)
-		r = compile(asker, &spec, EVERYTHING, false, &plan, &err);
+		r = compile(asker, &spec, true, false, &plan, &err);
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)

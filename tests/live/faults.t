@@ -66,6 +66,7 @@ ERRORS = {
 }
 # Of the engine without mounts, which has its scratch on the host.
 SCRATCH = "others' left scratch folders are removed another time"
+WATCHDOG = 'the watchdog, which is a degraded limit by name, looks again soon'
 # The line of the call, made by anybody or only INSIDE, and why the run may go on.
 INSIDE = 'inside: '
 TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({line})'), why) for line, why in (
@@ -94,7 +95,9 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
     (r'openat\(AT_FDCWD, "/proc/\d+", O_RDONLY\|O_LARGEFILE\|O_CLOEXEC\|O_DIRECTORY|openat\(\d+, "(task|stat|statm|\d+/children)"|'
-     r'openat\(AT_FDCWD, "/proc", ', 'the watchdog, which is a degraded limit by name, looks again soon'),
+     r'openat\(AT_FDCWD, "/proc", ', WATCHDOG),
+    (r'read\(\d+, 0x\w+, (255|1023|4096)\)|fcntl\(\d+, F_GETFL\)', WATCHDOG),
+    (r'(stat|list)mount\(', 'the text is read, which says the same'),
     (r'openat\(\d+, "(\.|pale-\d+-[0-9a-f]{16})"|fstat\(\d+, ', SCRATCH),
     (r'clone3\(\{flags=CLONE_PIDFD, ', 'a plain child can be made by clone as well'),
     (r'lstat\("(/etc/machine-id|[^"]*/HEAD)"|stat\("[^"]*/slot-[^"/]*/config"', 'what cannot be looked at is hidden, or protected, as if it were there'),
@@ -126,7 +129,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'openat\(\d+, "(memory.oom_control|cgroup.event_control)"|eventfd2\(|write\(\d+, "\d+ \d+"', 'how an end by memory is told'),
 )]
 # Nobody can make these fail, or the C library could not begin a program.
-NOT_OURS = ('execve exit exit_group rt_sigreturn restart_syscall arch_prctl set_tid_address umask '
+NOT_OURS = ('execve exit exit_group rt_sigreturn restart_syscall arch_prctl set_tid_address umask clock_gettime '
             'getuid geteuid getgid getegid getpid getppid uname').split()
 NAMESPACES = ('user', 'mnt', 'pid', 'net', 'ipc', 'uts')
 
@@ -184,6 +187,7 @@ class Trial:
         options = tuple(ports()[0].number if o == 'PORT' else o for o in options)
         self.p, self.options, self.limits = p, tuple(o for o in options if o not in ('LIMITS', 'IDLE')), 'LIMITS' in options
         self.seems_idle = None
+        self.is_watched = self.limits and '--allow-degraded' in degraded(p)
         self.ws = p.mkdir(p.base / f'slot-{slot}')
         shutil.copy(build(p), self.ws / 'witness')
         self.file = self.ws / 'seen'
@@ -286,7 +290,8 @@ class Trial:
         for line in self.trace.read_text(errors='replace').splitlines():
             pid, _, rest = line.partition(' ')
             name = rest.strip().partition('(')[0]
-            if name in calls or not calls and re.fullmatch('[a-z0-9_]+', name) and name not in NOT_OURS:
+            # strace can do nothing to a call that it has no name for
+            if name in calls or not calls and re.fullmatch('[a-z0-9_]+', name) and name not in NOT_OURS and not name.startswith('syscall_0x'):
                 per[pid, name] = per.get((pid, name), 0) + 1
         return {c: max([n for (_, name), n in per.items() if name == c], default=0)
                 for c in calls or sorted({name for _, name in per})}
@@ -304,7 +309,8 @@ def judge(trial, r, want, error):
         if r.code == 125:
             return 'executed, but the status says it was not'
         unknown = [line for line in before if not (error == 'EINTR' and line in trial.again) and
-                   not any(t.match(line) for t, why in TOLERATED if why != SCRATCH or 'landlock' in trial.options)]
+                   not any(t.match(line) for t, why in TOLERATED if why not in (SCRATCH, WATCHDOG) or
+                           why == SCRATCH and 'landlock' in trial.options or why == WATCHDOG and trial.is_watched)]
         return f'the run went on, and nothing says why that is right: {unknown}' if unknown else None
     if trial.command_hit:
         return None  # the witness itself did not survive it

@@ -154,6 +154,21 @@ static void test_no_namespaces(void)
 	posture_release(&posture);
 }
 
+/* Verdicts are those of a run: nothing is given up that it would not give up. */
+static void test_old_tmpfs(void)
+{
+	struct posture posture;
+
+	host.no_tmpfs_xattr = true;
+	posture = look("", "test", &fine);
+	expect(&posture, DIM_EPHEMERAL, true, "enforced", "on the disk");
+	posture_release(&posture);
+	posture = look("", NULL, &fine);
+	expect(&posture, DIM_EPHEMERAL, false, "enforced", "on the disk");
+	posture_release(&posture);
+	host.no_tmpfs_xattr = false;
+}
+
 int main(void)
 {
 	scratch_enter();
@@ -163,6 +178,7 @@ int main(void)
 	test_refused();
 	test_trust();
 	test_no_namespaces();
+	test_old_tmpfs();
 	context_release(&context);
 	scratch_leave();
 	return tap_done();
