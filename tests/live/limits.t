@@ -203,6 +203,30 @@ def case_view_RS15(p):
     ok(b'Read-only' in r.out or b'denied' in r.out, p, 'the probe met the boundary', r)
 
 
+LEAVE = ('for f in $(find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs); do echo 0 >$f && echo MOVED $f; done 2>/dev/null; '
+         f"timeout 4 sh -c '{BURN}'")
+
+WRITABLE = 'find /sys/kernel /sys/module /sys/fs -maxdepth 3 -type f -writable 2>/dev/null | head -n 5'
+
+
+def case_not_left_RS15(p):
+    """Where everything can be written, control groups cannot: who is root, or owns them, could leave the run's."""
+    for options in p.each(('--filesystem', 'unrestricted')):
+        r = result(p, *options, '--cpu', '1s', *allowed(p, 'cpu'), '--timeout', '20s', '--', 'sh', '-c', LEAVE)
+        ok(b'MOVED' not in r.out and r.result.get('limit') == 'cpu', p, 'the limit of CPU time holds', r)
+        r = p.sh(*options, '--', WRITABLE)
+        ok(r.booted and r.rest == b'', p, 'nothing of what is in /sys can be written', r)
+        if p.is_root and rung(p)[0] == 'enforced':
+            r = p.sh(*options, '--nested', '--memory', '64m', '--', 'true')
+            ok(r.code == 125 and not r.booted and b'memory' in r.err and b'leave' in r.err, p,
+               'who could mount them anew is not said to be held', r)
+            r = p.sh(*options, '--memory', '64m', '--', 'true')
+            ok(r.code == 0 and r.booted, p, 'twin: without mounts it is', r)
+    if p.is_root:
+        r = p.host_sh(WRITABLE)
+        ok(b'/sys/' in r.out, p, 'twin: outside it can be', r)
+
+
 def case_removed_LC07_PR13(p):
     before = cgroups()
     result(p, '--memory', '256m', *allowed(p, 'memory'), '--', 'true')
@@ -319,6 +343,6 @@ def case_descriptors_RS09(p):
 
 
 main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_pids_of_root_ME05, case_cpu,
-     case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_removed_LC07_PR13,
+     case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_not_left_RS15, case_removed_LC07_PR13,
      case_at_once_RS17, case_bombs_end_in_time_PR11, case_quotas_of_the_user_RS10,
      case_descriptors_RS09, uids=(1000,))
