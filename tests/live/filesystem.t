@@ -650,7 +650,23 @@ def case_kernel_mounted_elsewhere_PR03_FR15(p):
     shutil.rmtree(chroot)
 
 
-main(case_kernel_mounted_elsewhere_PR03_FR15, case_beneath_a_mount, case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
+@needs('root')
+def case_hidden_below_what_nobody_can_enter(p):
+    """Root is nobody in particular inside: a folder of root's alone is closed to it, and what is in it cannot be mounted over."""
+    if not p.is_root:
+        return
+    closed = pathlib.Path(tempfile.mkdtemp(prefix='pale-live-', dir='/var/lib'))  # /tmp and /var/tmp are private
+    (closed / 'in').mkdir()
+    (closed / 'in/key').write_text('CLOSED-KEY\n')
+    for hide in ('in', 'in/key', ''):
+        r = p.sh('--read', '/', '--hide', closed / hide, '--', f'cat {closed}/in/key; ls {closed}; chmod 755 {closed}; cat {closed}/in/key')
+        ok(r.booted and b'CLOSED' not in r.out and b'in\n' not in r.out, p, f'{hide or "the folder"}: hidden all the same', r)
+    r = p.run('cat', closed / 'in/key')
+    ok(r.out == b'CLOSED-KEY\n', p, 'twin: outside it is there', r)
+    shutil.rmtree(closed)
+
+
+main(case_kernel_mounted_elsewhere_PR03_FR15, case_hidden_below_what_nobody_can_enter, case_beneath_a_mount, case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
      case_system_directories_FW01, case_private_places_FW25, case_tmpfs_size,
      case_filesystem_values, case_ephemeral, case_ephemeral_on_disk, case_lists_CF09, case_hidden_FR03_FR05_FW21,
      case_hidden_behind_a_link_FR07, case_links_in_rules_CF09,
