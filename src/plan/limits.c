@@ -36,6 +36,7 @@ static enum rung choose_rung(const struct compiler *c)
 static int copy_site(struct limits *limits, const struct cgroup_site *site, enum rung rung)
 {
 	limits->site.rung = rung;
+	limits->site.is_blind = site->is_blind;
 	for (size_t i = 0; i < CG_DIRS && rung != RUNG_WATCHDOG; i++) {
 		limits->site.dirs[i] = site->dirs[i] ? strdup(site->dirs[i]) : NULL;
 		if (site->dirs[i] && !limits->site.dirs[i])
@@ -95,6 +96,9 @@ static int judge_counted(struct compiler *c, enum dim dim, uint64_t value, const
 
 	if (!is_set(value))
 		return 0;
+	if (c->plan->limits.site.is_blind)
+		return judge_give_up(c, dim, UNENFORCED,
+				     "no cgroup, and /proc does not show what would be added up");
 	if (rung == RUNG_WATCHDOG ||
 	    (rung == RUNG_CGROUP1 && dim == DIM_CPU && !c->plan->limits.site.dirs[CG_CPU]))
 		return judge_give_up(c, dim, DEGRADED, watched);
