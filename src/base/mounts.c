@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static void unescape(char *text)
 
 static bool parse_line(char *line, struct mount_entry *ret)
 {
-	char *words[WORDS], *next = NULL;
+	char *words[WORDS], *word, *next = NULL;
 
 	for (int i = 0; i < WORDS; i++) {
 		words[i] = strtok_r(i ? NULL : line, " ", &next);
@@ -50,7 +51,12 @@ static bool parse_line(char *line, struct mount_entry *ret)
 	}
 	unescape(words[ROOT]);
 	unescape(words[POINT]);
-	*ret = (struct mount_entry){words[DEVICE], words[ROOT], words[POINT]};
+	/* What comes before the dash differs in number. */
+	do
+		word = strtok_r(NULL, " ", &next);
+	while (word && strcmp(word, "-") != 0);
+	word = word ? strtok_r(NULL, " ", &next) : NULL;
+	*ret = (struct mount_entry){words[DEVICE], words[ROOT], words[POINT], word ? word : ""};
 	return true;
 }
 
@@ -97,6 +103,12 @@ static int compare_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Each mount of /proc is a filesystem of its own, with the same in it. */
+static const char *filesystem(const struct mount_entry *entry)
+{
+	return strcmp(entry->type, "proc") == 0 ? entry->type : entry->device;
+}
+
 /* A machine with many containers has thousands of them. */
 int mounts_have_twins(const struct mounts *mounts)
 {
@@ -105,7 +117,7 @@ int mounts_have_twins(const struct mounts *mounts)
 	if (!devices)
 		return -ENOMEM;
 	for (size_t i = 0; i < mounts->len; i++)
-		devices[i] = mounts->items[i].device;
+		devices[i] = filesystem(&mounts->items[i]);
 	qsort(devices, mounts->len, sizeof(*devices), compare_text);
 	for (size_t i = 1; i < mounts->len; i++)
 		if (strcmp(devices[i], devices[i - 1]) == 0)
@@ -133,6 +145,8 @@ bool mounts_may_have_twins(void)
 		if (sys_statmount(ids[i], &mount) < 0 || !(mount.mask & SYS_STATMOUNT_SB))
 			return true;
 		devices[i] = (uint64_t)mount.dev_major << 32 | mount.dev_minor;
+		if (mount.magic == PROC_SUPER_MAGIC)
+			devices[i] = UINT64_MAX; /* see filesystem() */
 	}
 	qsort(devices, (size_t)n, sizeof(*devices), compare_numbers);
 	for (int i = 1; i < n; i++)
@@ -194,6 +208,33 @@ int mounts_mirrors(const struct mounts *mounts, const char *path, struct strv *r
 		/* Not where something else is mounted over it. */
 		if (name && strcmp(name, path) != 0 && mount_of(mounts, name) == entry)
 			r = strv_add(ret, name);
+	}
+	return r;
+}
+
+/* As the kernel names them. */
+static bool is_of_kernel(const char *type)
+{
+	static const char *const types[] = {"proc", "sysfs", "cgroup", "cgroup2"};
+
+	for (size_t i = 0; i < array_len(types); i++)
+		if (strcmp(type, types[i]) == 0)
+			return true;
+	return false;
+}
+
+int mounts_of_kernel(const struct mounts *mounts, struct strv *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < mounts->len && r == 0; i++) {
+		const struct mount_entry *entry = &mounts->items[i];
+
+		if (!is_of_kernel(entry->type) || path_covers("/proc", entry->point) ||
+		    path_covers("/sys", entry->point))
+			continue;
+		if (mount_of(mounts, entry->point) == entry)
+			r = strv_add(ret, entry->point);
 	}
 	return r;
 }

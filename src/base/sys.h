@@ -153,6 +153,7 @@ struct sys_statmount {
 	uint32_t size, spare;
 	uint64_t mask;
 	uint32_t dev_major, dev_minor;
+	uint64_t magic;
 };
 /* The ids of what is mounted below our root, from the one after AFTER on: how many. No id is ever
  * given twice. */

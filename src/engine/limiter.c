@@ -59,12 +59,20 @@ static bool is_sampled(const struct limiter *l)
 		(l->counts_pids && l->limits->pids != UINT64_MAX));
 }
 
+/* Beyond counting: what is limited at all? */
+static const char *first_limit(const struct limits *limits)
+{
+	if (limits->memory != UINT64_MAX)
+		return "memory";
+	return limits->cpu_ms != UINT64_MAX ? "cpu" : "pids";
+}
+
 static uint64_t look_at_samples(struct limiter *l, uint64_t *ret_cpu_ms)
 {
 	struct sample sample;
 
 	if (sample_tree(l->top, &sample) < 0) {
-		reach(l, "memory", true); /* beyond counting */
+		reach(l, first_limit(l->limits), true);
 		return SAMPLE_MS;
 	}
 	if (sample.memory > l->memory_seen)
@@ -111,6 +119,9 @@ void limiter_watch(struct limiter *l, struct loop *loop, pid_t top, limiter_end_
 	if (l->oom_event >= 0)
 		loop_add(loop, l->oom_event, POLLIN, on_oom, l);
 	if (!sampled && l->limits->cpu_ms == UINT64_MAX)
+		return;
+	/* Which the plan has said. */
+	if (l->limits->site.is_blind && !cgroup_counts_cpu(&l->cgroup))
 		return;
 	cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	l->cpus = cpus > 0 ? (unsigned)cpus : 1;

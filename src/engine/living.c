@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "engine/streams.h"
+#include "plan/rung.h"
 #include "result/result.h"
 #include "warden/errand.h"
 #include "warden/protocol.h"
@@ -72,6 +73,9 @@ struct living *living_new(const struct errand *errand, const struct watcher *wat
 		.memory = errand->memory, .pids = errand->pids, .cpu_ms = errand->cpu_ms};
 	if (l->limits.pids != UINT64_MAX)
 		l->limits.pids += l->limits.own_pids = 1; /* its holder */
+	if (errand->memory != UINT64_MAX || errand->cpu_ms != UINT64_MAX ||
+	    errand->pids != UINT64_MAX)
+		l->limits.site.is_blind = !rung_sees_processes();
 	limiter_init(&l->limiter);
 	l->limiter.limits = &l->limits;
 	l->limiter.counts_pids = true;

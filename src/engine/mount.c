@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -397,9 +398,26 @@ static int apply_writable(struct builder *b, const struct op *op, struct err *er
 	return r < 0 ? err_sys(err, r, "make %s writable", op->dst) : 0;
 }
 
+/* PATH, or, where a folder above it cannot be entered, that one: under other ids than those of the
+ * host's root, what is closed to us is closed to the command, and all of it may be hidden. */
+static int open_hidden(struct builder *b, const char *path)
+{
+	int fd = target_open(b, path, TARGET_EXISTING, 0);
+	char above[PATH_MAX], *slash;
+
+	if (fd != -EACCES || strlen(path) >= sizeof(above))
+		return fd;
+	memcpy(above, path, strlen(path) + 1);
+	while (fd == -EACCES && (slash = strrchr(above, '/')) && slash != above) {
+		*slash = '\0';
+		fd = target_open(b, above, TARGET_EXISTING, 0);
+	}
+	return fd;
+}
+
 static int hide(struct builder *b, const struct op *op, struct err *err)
 {
-	_cleanup_(fd_closep) int fd = target_open(b, op->dst, TARGET_EXISTING, 0);
+	_cleanup_(fd_closep) int fd = open_hidden(b, op->dst);
 	struct spot nothing = {.dir = b->aux};
 	struct stat st;
 	int r;

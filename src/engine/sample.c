@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 
-enum { TREE_MAX = 65536 };
+enum { TREE_MAX = 65536, SHARED_MIN = 8 << 20 /* what programs and libraries take */ };
 
 struct pids {
 	pid_t *items;
@@ -109,14 +110,32 @@ static bool take_numbers(const char *text, unsigned first, unsigned count, uint6
 	return true;
 }
 
-static void add_memory(int proc, uint64_t page, struct sample *sum)
+/* Of what is shared all but files, which take no memory of their own. */
+static uint64_t shared_memory(int proc)
 {
-	uint64_t pages[2]; /* resident, and of these shared */
+	static const char key[] = "RssShmem:";
+	char text[4096];
+	const char *line;
+
+	read_text(proc, "status", text, sizeof(text));
+	line = strstr(text, key);
+	return line ? strtoull(line + strlen(key), NULL, 10) * 1024 : 0;
+}
+
+/* Whose is the memory that several share? It counts once, for who has most of it. */
+static void add_memory(int proc, uint64_t page, struct sample *sum, uint64_t *shared)
+{
+	uint64_t pages[2], more; /* resident, and of these shared */
 	char text[256];
 
 	read_text(proc, "statm", text, sizeof(text));
-	if (take_numbers(text, 1, 2, pages) && pages[0] > pages[1])
+	if (!take_numbers(text, 1, 2, pages))
+		return;
+	if (pages[0] > pages[1])
 		sum->memory += (pages[0] - pages[1]) * page;
+	more = pages[1] * page > SHARED_MIN && pages[1] * page > *shared ? shared_memory(proc) : 0;
+	if (more > *shared)
+		*shared = more;
 }
 
 static void add_cpu(int proc, uint64_t ticks_per_s, struct sample *sum)
@@ -131,7 +150,9 @@ static void add_cpu(int proc, uint64_t ticks_per_s, struct sample *sum)
 		sum->cpu_ms += (ticks[0] + ticks[1] + ticks[2] + ticks[3]) * 1000 / ticks_per_s;
 }
 
-static int add_process(pid_t pid, struct pids *pids, struct sample *sum)
+/* One that has ended counts no more. That the first is there and cannot be seen (hidepid) must not
+ * look like it. */
+static int add_process(pid_t pid, struct pids *pids, struct sample *sum, uint64_t *shared)
 {
 	_cleanup_(fd_closep) int proc = -1;
 	char path[32];
@@ -139,8 +160,8 @@ static int add_process(pid_t pid, struct pids *pids, struct sample *sum)
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	proc = fd_open(path, O_RDONLY | O_DIRECTORY);
 	if (proc < 0)
-		return 0;
-	add_memory(proc, (uint64_t)sysconf(_SC_PAGESIZE), sum);
+		return pid == pids->items[0] && kill(pid, 0) == 0 ? -EACCES : 0;
+	add_memory(proc, (uint64_t)sysconf(_SC_PAGESIZE), sum, shared);
 	add_cpu(proc, (uint64_t)sysconf(_SC_CLK_TCK), sum);
 	return add_threads(proc, pids, sum);
 }
@@ -149,11 +170,13 @@ int sample_tree(pid_t top, struct sample *ret)
 {
 	struct sample sum = {0};
 	struct pids pids = {0};
+	uint64_t shared = 0;
 	int r = pids_add(&pids, top);
 
 	for (size_t i = 0; r == 0 && i < pids.len; i++)
-		r = add_process(pids.items[i], &pids, &sum);
+		r = add_process(pids.items[i], &pids, &sum, &shared);
 	free(pids.items);
+	sum.memory += shared;
 	if (r == 0)
 		*ret = sum;
 	return r;

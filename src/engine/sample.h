@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 struct sample {
-	uint64_t memory; /* bytes of anonymous memory */
+	uint64_t memory; /* bytes of what is no file: their own, and the largest that is shared */
 	uint64_t cpu_ms; /* of the living, and of the dead that were waited for */
 	uint64_t pids;   /* threads */
 };

@@ -143,6 +143,9 @@ int fixtures_end(struct plan *plan, const struct fixtures *fixtures)
 {
 	int r = plan_add(plan, OP_HIDE, NULL, aux_path(fixtures->whole_root), 0);
 
+	/* Whose control groups are the user's could leave that of the run, and end others. */
+	if (r == 0 && fixtures->write_root)
+		r = plan_add(plan, OP_READONLY, NULL, "/sys", OP_NOEXEC | OP_OPTIONAL);
 	if (r == 0)
 		r = add_cgroup_view(plan);
 	if (r == 0 && plan->note)

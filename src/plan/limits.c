@@ -13,6 +13,7 @@
 #include "plan/compiler.h"
 #include "plan/domain.h"
 #include "plan/host.h"
+#include "plan/layout.h"
 #include "plan/op.h"
 #include "plan/plan.h"
 #include "policy/spec.h"
@@ -35,6 +36,7 @@ static enum rung choose_rung(const struct compiler *c)
 static int copy_site(struct limits *limits, const struct cgroup_site *site, enum rung rung)
 {
 	limits->site.rung = rung;
+	limits->site.is_blind = site->is_blind;
 	for (size_t i = 0; i < CG_DIRS && rung != RUNG_WATCHDOG; i++) {
 		limits->site.dirs[i] = site->dirs[i] ? strdup(site->dirs[i]) : NULL;
 		if (site->dirs[i] && !limits->site.dirs[i])
@@ -49,6 +51,20 @@ static bool is_host_root(const struct plan *plan)
 	return plan->uid == 0 && (plan->idmap == IDMAP_IDENTITY || plan->idmap == IDMAP_OWNER);
 }
 
+#define LEAVES "a cgroup, which this command could write to, and so leave"
+
+/* As a rule nothing of cgroups can be written: /sys is read-only, by its mount. */
+static bool can_leave(const struct compiler *c)
+{
+	const struct plan *plan = c->plan;
+
+	if (!plan->confined || plan->limits.site.rung == RUNG_WATCHDOG)
+		return false;
+	if (plan->engine == ENGINE_LANDLOCK)
+		return layout_writes_root(c->spec) && plan->uid == c->host->uid;
+	return c->spec->nested && is_host_root(plan); /* who makes a mount of his own */
+}
+
 static int judge_pids(struct compiler *c)
 {
 	struct limits *limits = &c->plan->limits;
@@ -57,6 +73,8 @@ static int judge_pids(struct compiler *c)
 	if (!is_set(c->spec->pids))
 		return 0;
 	limits->pids = c->spec->pids + limits->own_pids;
+	if (can_leave(c))
+		return judge_give_up(c, DIM_PIDS, DEGRADED, LEAVES);
 	if (limits->site.rung != RUNG_WATCHDOG) {
 		plan_verdict(c->plan, key, ENFORCED, rung_name(limits->site.rung));
 		return 0;
@@ -78,9 +96,14 @@ static int judge_counted(struct compiler *c, enum dim dim, uint64_t value, const
 
 	if (!is_set(value))
 		return 0;
+	if (c->plan->limits.site.is_blind)
+		return judge_give_up(c, dim, UNENFORCED,
+				     "no cgroup, and /proc does not show what would be added up");
 	if (rung == RUNG_WATCHDOG ||
 	    (rung == RUNG_CGROUP1 && dim == DIM_CPU && !c->plan->limits.site.dirs[CG_CPU]))
 		return judge_give_up(c, dim, DEGRADED, watched);
+	if (can_leave(c))
+		return judge_give_up(c, dim, DEGRADED, LEAVES);
 	plan_verdict(c->plan, dim_name(dim), ENFORCED, rung_name(rung));
 	return 0;
 }

@@ -13,17 +13,34 @@
 #include "policy/spec.h"
 
 /* What covers the workspace is no other name of something in it. */
+static int add_found(struct site *site, const struct strv *found)
+{
+	struct stat st;
+	int r = 0;
+
+	for (size_t i = 0; i < found->len && r == 0; i++)
+		if (!path_covers(found->items[i], site->workspace) &&
+		    lstat(found->items[i], &st) == 0)
+			r = strv_add(&site->ignored, found->items[i]);
+	return r;
+}
+
 static int add_hidden(struct site *site, const struct mounts *mounts, const char *path)
 {
 	_cleanup_(strv_release) struct strv found = {0};
 	int r = mounts_mirrors(mounts, path, &found);
-	struct stat st;
 
-	for (size_t i = 0; i < found.len && r == 0; i++)
-		if (!path_covers(found.items[i], site->workspace) &&
-		    lstat(found.items[i], &st) == 0)
-			r = strv_add(&site->ignored, found.items[i]);
-	return r;
+	return r < 0 ? r : add_found(site, &found);
+}
+
+/* For a chroot, say: all processes of the host would be seen there, and what is the user's of them
+ * and of control groups could be written. */
+static int add_kernel(struct site *site, const struct mounts *mounts)
+{
+	_cleanup_(strv_release) struct strv found = {0};
+	int r = mounts_of_kernel(mounts, &found);
+
+	return r < 0 ? r : add_found(site, &found);
 }
 
 static int add_all_hidden(struct site *site, const struct spec *spec, const struct mounts *mounts)
@@ -71,7 +88,7 @@ int mirrors_probe(const struct spec *spec, struct site *site, struct err *err)
 		r = mounts_have_twins(&mounts);
 	if (r <= 0)
 		return r == -ENOMEM ? err_oom(err) : r;
-	return add_all_hidden(site, spec, &mounts) < 0 ||
+	return add_all_hidden(site, spec, &mounts) < 0 || add_kernel(site, &mounts) < 0 ||
 			       add_protected(&site->protection, &mounts) < 0
 		       ? err_oom(err)
 		       : 0;

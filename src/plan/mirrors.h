@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mirrors - what is hidden or protected, under the names that other mounts of the host give it. */
+/* mirrors - what is hidden or protected, under the names that other mounts of the host give it; and
+ * what the kernel shows of itself, where the host has that mounted once more. */
 #pragma once
 
 struct err;

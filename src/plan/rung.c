@@ -216,7 +216,12 @@ static bool has_systemd(uid_t uid)
 	       access(uid == 0 ? "/run/systemd/private" : manager, F_OK) == 0;
 }
 
-int cgroup_site_probe(uid_t uid, struct cgroup_site *ret, struct err *err)
+bool rung_sees_processes(void)
+{
+	return access("/proc/1/stat", R_OK) == 0 && access("/proc/thread-self/children", R_OK) == 0;
+}
+
+static int probe(uid_t uid, struct cgroup_site *ret, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	_cleanup_(fd_closep) int fd = -1;
@@ -236,5 +241,14 @@ int cgroup_site_probe(uid_t uid, struct cgroup_site *ret, struct err *err)
 	r = cgroup_site_find(CGROUP_MOUNT, v2, str_text(&text), uid, in_scope, ret, err);
 	if (r == 0 && v2 && ret->rung == RUNG_WATCHDOG && !in_scope && has_systemd(uid))
 		ret->rung = RUNG_SYSTEMD;
+	return r;
+}
+
+int cgroup_site_probe(uid_t uid, struct cgroup_site *ret, struct err *err)
+{
+	int r = probe(uid, ret, err);
+
+	if (r == 0 && ret->rung == RUNG_WATCHDOG)
+		ret->is_blind = !rung_sees_processes();
 	return r;
 }

@@ -25,6 +25,7 @@ struct cgroup_site {
 	enum rung rung;
 	/* NULL: not there. A scope that is still to be made has none. */
 	char *dirs[CG_DIRS];
+	bool is_blind; /* RUNG_WATCHDOG, and see rung_sees_processes() */
 };
 
 /* Where /proc/self/cgroup says we are (TEXT), below MOUNT. V2: MOUNT is the
@@ -35,3 +36,6 @@ int cgroup_site_find(const char *mount, bool v2, const char *text, uid_t uid, bo
 int cgroup_site_probe(uid_t uid, struct cgroup_site *ret, struct err *err);
 void cgroup_site_release(struct cgroup_site *site);
 const char *rung_name(enum rung rung);
+/* Can what others do be added up? Not where /proc shows nobody else's processes (hidepid), of which
+ * PID 1 of a sandbox is one, or not what descends from whom. */
+bool rung_sees_processes(void);

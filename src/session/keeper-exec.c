@@ -137,6 +137,33 @@ static void judge_limits(struct job *job, uint64_t timeout_ms, const struct sess
 	judge_limit(job, asked->max_output, DIM_MAX_OUTPUT, ENFORCED, "pump of the session");
 }
 
+/* Of a command alone they are added up, whatever the session has. */
+static int check_sight(const struct job *job, const struct errand *errand, struct err *err)
+{
+	const struct {
+		enum dim dim;
+		uint64_t limit;
+	} counted[] = {
+		{DIM_CPU, errand->cpu_ms}, {DIM_MEMORY, errand->memory}, {DIM_PIDS, errand->pids}};
+
+	for (size_t i = 0; i < array_len(counted); i++) {
+		if (counted[i].limit == UINT64_MAX ||
+		    job->run.resolved.allow_degraded & DIM_BIT(counted[i].dim))
+			continue;
+		if (rung_sees_processes())
+			return 0;
+		err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
+			"cannot be enforced here: %s of a command (/proc does not show what would "
+			"be added up)",
+			dim_name(counted[i].dim));
+		return err_hint(err, -ENOTSUP,
+				"mount /proc without hidepid, or start the session with "
+				"--allow-degraded %s",
+				dim_name(counted[i].dim));
+	}
+	return 0;
+}
+
 static int set_limits(struct job *job, const struct wish *w, struct errand *errand, struct err *err)
 {
 	const struct keeper *k = job->keeper;
@@ -163,7 +190,7 @@ static int set_limits(struct job *job, const struct wish *w, struct errand *erra
 		errand->timeout_ms = TOOL_TIMEOUT_MS;
 	job->plan.timeout_ms = errand->timeout_ms;
 	judge_limits(job, errand->timeout_ms, &w->fixed);
-	return 0;
+	return check_sight(job, errand, err);
 }
 
 static bool is_shown(const struct keeper *k, const char *path)

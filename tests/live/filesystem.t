@@ -590,6 +590,12 @@ def case_long_workspace_RS13(p):
         os.close(fd)
 
 
+def as_root(p, *argv):
+    """Run a program as who we are, in the folder and with the variables of P."""
+    proc = subprocess.run([os.fspath(a) for a in argv], cwd=p.ws, env=p.env, capture_output=True, timeout=30, start_new_session=True)
+    return Result(argv, proc.returncode, proc.stdout, proc.stderr, 0)
+
+
 @needs('ephemeral')
 def case_beneath_a_mount(p):
     """An overlay shows what nobody else sees."""
@@ -609,7 +615,58 @@ def case_beneath_a_mount(p):
     ok(r.out == b'BENEATH\n', p, 'twin: it is there', r)
 
 
-main(case_beneath_a_mount, case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
+@needs('hidden', 'isolated')
+def case_kernel_mounted_elsewhere_PR03_FR15(p):
+    """What the host mounts for a chroot shows all of its processes, and lets those of the user be changed."""
+    if os.geteuid() != 0:
+        skip(p, 'only root can mount', only_root=True)
+        return
+    chroot = p.mkdir(p.ws / f'chroot-{time.time_ns()}')
+    for name in ('proc', 'sys'):
+        p.mkdir(chroot / name)
+    canary = p.start('sleep', '60')
+    line = f'echo BOOTED; cd {chroot}; echo SEEN $(cat proc/{canary.pid}/comm); ls sys; echo 7 >proc/{canary.pid}/oom_score_adj'
+    mounts = (f'mount --make-rprivate / && mount -t proc proc {chroot}/proc && mount -t sysfs sys {chroot}/sys && '
+              f'cd {p.ws} && exec "$@"')
+    score = pathlib.Path(f'/proc/{canary.pid}/oom_score_adj')
+
+    def run(*argv):
+        return p.run('unshare', '-m', 'sh', '-c', mounts, 'sh', *argv) if p.is_root else \
+            as_root(p, 'unshare', '-m', 'sh', '-c', mounts, 'sh', *p.argv(argv))
+
+    # A /proc cannot be id-mapped, so that root's own workspace is refused, but for the whole filesystem.
+    shapes = (('--filesystem', 'unrestricted'),) if p.is_root else ((), ('--read', '/'), ('--filesystem', 'unrestricted'))
+    for options in p.each(*shapes):
+        r = run(*p.pale_argv(*options, '--', 'sh', '-c', line))
+        ok(r.booted and b'sleep' not in r.out and b'kernel' not in r.out and score.read_text() == '0\n', p,
+           f"{' '.join(options) or 'default'}: neither seen nor changed", r)
+    if p.is_root and has('root'):
+        r = run(*p.pale_argv('--', 'sh', '-c', line))
+        ok(r.code == 125 and not r.booted, p, 'and where the ids would have to be mapped, refused', r)
+    r = run('sh', '-c', line)
+    ok(b'SEEN sleep' in r.out and b'kernel' in r.out and score.read_text() == '7\n', p, 'twin: without a boundary it is', r)
+    canary.kill()
+    canary.wait()
+    shutil.rmtree(chroot)
+
+
+@needs('root')
+def case_hidden_below_what_nobody_can_enter(p):
+    """Root is nobody in particular inside: a folder of root's alone is closed to it, and what is in it cannot be mounted over."""
+    if not p.is_root:
+        return
+    closed = pathlib.Path(tempfile.mkdtemp(prefix='pale-live-', dir='/var/lib'))  # /tmp and /var/tmp are private
+    (closed / 'in').mkdir()
+    (closed / 'in/key').write_text('CLOSED-KEY\n')
+    for hide in ('in', 'in/key', ''):
+        r = p.sh('--read', '/', '--hide', closed / hide, '--', f'cat {closed}/in/key; ls {closed}; chmod 755 {closed}; cat {closed}/in/key')
+        ok(r.booted and b'CLOSED' not in r.out and b'in\n' not in r.out, p, f'{hide or "the folder"}: hidden all the same', r)
+    r = p.run('cat', closed / 'in/key')
+    ok(r.out == b'CLOSED-KEY\n', p, 'twin: outside it is there', r)
+    shutil.rmtree(closed)
+
+
+main(case_kernel_mounted_elsewhere_PR03_FR15, case_hidden_below_what_nobody_can_enter, case_beneath_a_mount, case_secrets_of_the_home_FR01, case_writes_outside_FW01_ME03, case_parent_folder,
      case_system_directories_FW01, case_private_places_FW25, case_tmpfs_size,
      case_filesystem_values, case_ephemeral, case_ephemeral_on_disk, case_lists_CF09, case_hidden_FR03_FR05_FW21,
      case_hidden_behind_a_link_FR07, case_links_in_rules_CF09,

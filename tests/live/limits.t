@@ -8,6 +8,7 @@ from live import *
 
 PYTHON = '/usr/bin/python3'
 EAT = 'import sys; x = [b"x" * (1 << 20) for i in range(int(sys.argv[1]))]; print("ATE")'
+SHARE = 'import mmap, sys, time; m = mmap.mmap(-1, int(sys.argv[1]) << 20); [m.write(b"x" * (1 << 20)) for i in range(int(sys.argv[1]))]; time.sleep(2); print("ATE")'
 BURN = 'while :; do :; done'
 
 
@@ -70,6 +71,8 @@ def case_memory_RS01_ME05(p):
        'a memory bomb ends as oom', r)
     ok(r.code == 137 and b'memory = "64m" was reached' in r.err, p, 'never as a bare 137', r)
     ok(b'ATE' not in r.out and r.seconds < 15, p, 'before it got what it wanted', r)
+    r = result(p, *options, '--timeout', '20s', '--', PYTHON, '-c', SHARE, '400')
+    ok(r.result.get('outcome') == 'oom' and b'ATE' not in r.out, p, 'so does one of memory that can be shared', r)
     r = result(p, '--memory', '512m', *allowed(p, 'memory'), '--', PYTHON, '-c', EAT, '100')
     ok(r.code == 0 and b'ATE' in r.out and r.result.get('outcome') == 'ok', p,
        'twin: what fits, works', r)
@@ -203,6 +206,61 @@ def case_view_RS15(p):
     ok(b'Read-only' in r.out or b'denied' in r.out, p, 'the probe met the boundary', r)
 
 
+LEAVE = ('for f in $(find /sys/fs/cgroup -maxdepth 2 -name cgroup.procs); do echo 0 >$f && echo MOVED $f; done 2>/dev/null; '
+         f"timeout 4 sh -c '{BURN}'")
+
+WRITABLE = 'find /sys/kernel /sys/module /sys/fs -maxdepth 3 -type f -writable 2>/dev/null | head -n 5'
+
+
+def case_not_left_RS15(p):
+    """Where everything can be written, control groups cannot: who is root, or owns them, could leave the run's."""
+    for options in p.each(('--filesystem', 'unrestricted')):
+        r = result(p, *options, '--cpu', '1s', *allowed(p, 'cpu'), '--timeout', '20s', '--', 'sh', '-c', LEAVE)
+        ok(b'MOVED' not in r.out and r.result.get('limit') == 'cpu', p, 'the limit of CPU time holds', r)
+        r = p.sh(*options, '--', WRITABLE)
+        ok(r.booted and r.rest == b'', p, 'nothing of what is in /sys can be written', r)
+        if p.is_root and rung(p)[0] == 'enforced':
+            r = p.sh(*options, '--nested', '--memory', '64m', '--', 'true')
+            ok(r.code == 125 and not r.booted and b'memory' in r.err and b'leave' in r.err, p,
+               'who could mount them anew is not said to be held', r)
+            r = p.sh(*options, '--memory', '64m', '--', 'true')
+            ok(r.code == 0 and r.booted, p, 'twin: without mounts it is', r)
+    if p.is_root:
+        r = p.host_sh(WRITABLE)
+        ok(b'/sys/' in r.out, p, 'twin: outside it can be', r)
+
+
+def case_hidden_processes_ME05(p):
+    """What cannot be seen cannot be added up, and is not said to be."""
+    if os.geteuid() != 0 or p.is_root:
+        skip(p, 'only root can mount, and root sees all', only_root=True)
+        return
+    if rung(p)[0] != 'degraded':
+        skip(p, 'a cgroup counts here')
+        return
+    eat = ['--memory', '64m', '--', PYTHON, '-c', EAT, '400']
+
+    def run(proc, *argv):
+        line = f'mount --make-rprivate / && mount -t proc {proc} proc /proc && exec "$@"'
+        argv = [os.fspath(a) for a in ('unshare', '-m', 'sh', '-c', line, 'sh', *p.argv(argv))]
+        got = subprocess.run(argv, cwd=p.ws, env=p.env, capture_output=True, timeout=60, start_new_session=True)
+        return Result(argv, got.returncode, got.stdout, got.stderr, 0)
+
+    for hidden in ('hidepid=2', 'hidepid=1'):
+        r = run(f'-o {hidden}', *p.pale_argv(*eat))
+        ok(r.code == 125 and b'ATE' not in r.out and b'/proc' in r.err, p, f'{hidden}: a limit of memory is refused, with the reason', r)
+        r = run(f'-o {hidden}', *p.pale_argv('--json', '--explain', '--allow-degraded', 'memory', *eat))
+        ok(r.json().get('enforced', {}).get('memory', {}).get('state') == 'unenforced', p, f'{hidden}: allowed by name, it is none', r)
+        r = run(f'-o {hidden}', *p.pale_argv('--allow-degraded', 'memory', *eat))
+        ok(r.code == 0 and b'ATE' in r.out, p, f'{hidden}: and the command runs without', r)
+        if has('isolated'):
+            line = (f'"$1" exec --memory 64m -- {PYTHON} -c "$2" 400; echo CODE $?; "$1" session stop --all')
+            r = run(f'-o {hidden}', 'sh', '-c', line, 'sh', p.pale_path, EAT)
+            ok(b'ATE' not in r.out and b'CODE 125' in r.out and b'/proc' in r.err, p, f'{hidden}: nor of a command in a session', r)
+    r = run('', *p.pale_argv('--allow-degraded', 'memory', *eat))
+    ok(r.code == 137 and b'ATE' not in r.out, p, 'twin: where they are seen, it holds', r)
+
+
 def case_removed_LC07_PR13(p):
     before = cgroups()
     result(p, '--memory', '256m', *allowed(p, 'memory'), '--', 'true')
@@ -319,6 +377,6 @@ def case_descriptors_RS09(p):
 
 
 main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_pids_of_root_ME05, case_cpu,
-     case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_removed_LC07_PR13,
+     case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_not_left_RS15, case_hidden_processes_ME05, case_removed_LC07_PR13,
      case_at_once_RS17, case_bombs_end_in_time_PR11, case_quotas_of_the_user_RS10,
      case_descriptors_RS09, uids=(1000,))

@@ -46,6 +46,7 @@ struct sim {
 	enum fake_host host;
 	enum rung rung; /* of the limits */
 	bool no_tmpfs_xattr;
+	bool is_blind;                            /* a /proc with hidepid */
 	bool no_namespaces;                       /* a host that refuses them */
 	const char *bwrap;                        /* … and has this */
 	int landlock_abi;                         /* 0: FAKE_ABI; -1: none */
@@ -296,7 +297,8 @@ static inline int fake_compile(const struct sim *sim, struct plan **ret, struct 
 		return r;
 	fake_host_init(sim->host, sim->root, sim->landlock_abi, &host);
 	host.cgroup = (struct cgroup_site){.rung = sim->rung,
-					   .dirs = {sim->rung ? strdup("/cgroup") : NULL}};
+					   .dirs = {sim->rung ? strdup("/cgroup") : NULL},
+					   .is_blind = sim->is_blind};
 	host.no_tmpfs_xattr = sim->no_tmpfs_xattr;
 	host.no_namespaces = sim->no_namespaces;
 	host.bwrap = fake_dup(sim->bwrap);

@@ -4,13 +4,16 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tap.h"
 
-enum { CHILDREN = 3, EACH = 8 << 20 };
+enum { CHILDREN = 3, EACH = 8 << 20, SHARED = 64 << 20 };
+
+static char *shared;
 
 static void burn(void)
 {
@@ -33,6 +36,7 @@ static pid_t grow(int ready, int depth)
 		if (!memory)
 			_exit(1);
 		memset(memory, depth + 1, EACH);
+		memset(shared, 1, SHARED);
 		burn();
 		if (write(ready, "x", 1) != 1)
 			_exit(1);
@@ -53,7 +57,8 @@ int main(void)
 		tap_skip("memory and time are valgrind's own here");
 		return tap_done();
 	}
-	if (pipe(ready) < 0)
+	shared = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED || pipe(ready) < 0)
 		return 1;
 	setpgid(0, 0);
 	top = grow(ready[1], 0);
@@ -64,6 +69,9 @@ int main(void)
 	tap_eq_int((long long)sample.pids, CHILDREN, "grandchildren count");
 	tap_ok(sample.memory >= (uint64_t)CHILDREN * EACH, "memory adds up: %llu",
 	       (unsigned long long)sample.memory);
+	tap_ok(sample.memory >= (uint64_t)CHILDREN * EACH + SHARED &&
+		       sample.memory < (uint64_t)CHILDREN * EACH + 2 * SHARED,
+	       "what they share counts once");
 	tap_ok(sample.cpu_ms >= 200 && sample.cpu_ms < 20000, "CPU time adds up: %llu",
 	       (unsigned long long)sample.cpu_ms);
 	signal(SIGTERM, SIG_IGN);
