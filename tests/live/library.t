@@ -29,8 +29,8 @@ def build(p, how='a'):
     (folder / 'libpale.so.0').chmod(0o755)
     link = [BUILD / 'libpale.a', '-pthread'] if how == 'a' else \
         [folder / 'libpale.so.0', f'-Wl,-rpath,{folder}', '-pthread']
-    for source in [*sorted((TOP / 'examples').glob('*.c')), HERE / 'probes/library.c']:
-        define = '-D_GNU_SOURCE' if source.stem == 'library' else '-D_POSIX_C_SOURCE=200809L'
+    for source in [*sorted((TOP / 'examples').glob('*.c')), *sorted(HERE.glob('probes/library*.c'))]:
+        define = '-D_GNU_SOURCE' if source.stem.startswith('library') else '-D_POSIX_C_SOURCE=200809L'
         r = tool('gcc', '-std=c11', *STRICT, define, '-I', folder / 'include', '-o',
                  folder / source.stem, source, *link)
         if r.returncode:
@@ -250,6 +250,16 @@ def case_threads(p):
        '8 threads start 5 runs each; every one gets its own result', r)
 
 
+def case_scarce(p):
+    """Without memory or descriptors, at every step: an error, and never a word that is not true."""
+    env = {**p.env, 'PALE': str(p.pale_path)}
+    for how in ('a', 'so'):
+        for what, kinds in (('memory', 5), ('descriptors', 1)):
+            r = p.run(build(p, how) / 'library-scarce', what, p.ws, env=env)
+            ok(r.code == 0 and r.out.count(b' failed') == kinds and b'=0 ' not in r.out and b'bad=' not in r.out, p,
+               f'without {what}, with libpale.{how}', r)
+
+
 def case_ring(p):
     """What was refused is told by a number; nothing of what it was about."""
     secrets = {'argument': 'S3CRET-ARGUMENT', 'value': 'S3CRET-VALUE', 'host': 's3cret.example.org',
@@ -359,5 +369,5 @@ def case_data_races(p):
 
 main(case_examples, case_confines, case_results, case_policy, case_descriptors,
      case_wait_and_kill, case_death_of_the_caller, case_free, case_plan, case_probe, case_argv,
-     case_threads, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
+     case_threads, case_scarce, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
      case_data_races)
