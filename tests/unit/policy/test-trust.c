@@ -183,7 +183,10 @@ static void test_users_own(void)
 				   "[presets.mine]\nfilesystem = \"unrestricted\"\n"
 				   "paths_hidden = [\"~/.ssh\"]\n"
 				   "[commands.deploy]\ncmd = \"make deploy\"\nsandbox = \"off\"\n"
-				   "[commands.test]\ncmd = \"make\"\nsandbox = \"test\"\n";
+				   "[commands.test]\ncmd = \"make\"\nsandbox = \"test\"\n"
+				   "[commands.fetch]\ncmd = \"curl\"\n"
+				   "sandbox = { network = \"unrestricted\", net_sent = \"1m\" }\n"
+				   "[commands.build]\ncmd = \"make\"\nsandbox.memory = \"1g\"\n";
 	static const struct {
 		const char *text;
 		bool fine;
@@ -194,6 +197,8 @@ static void test_users_own(void)
 		{"[commands.deploy]\nargv = [\"evil\"]", false},
 		{"[commands.deploy]\ndescription = \"text\"", true},
 		{"[commands.test]\ncmd = \"pytest\"", true},
+		{"[commands.fetch.sandbox]\nnet_sent = \"1t\"", false},
+		{"[commands.build.sandbox]\nmemory = \"2g\"", true},
 		{"[commands.new]\ncmd = \"x\"\nsandbox = \"mine\"", false},
 		{"[commands.new]\ncmd = \"x\"", true},
 		{"sandbox.mode = \"direct\"", false},
