@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/str.h"
+
 static const char *const code_names[] = {
 	[ERR_SYSTEM] = "system",       [ERR_USAGE] = "usage",
 	[ERR_CONFIG] = "config",       [ERR_POLICY] = "policy",
@@ -76,6 +79,17 @@ int err_hint(struct err *err, int r, const char *fmt, ...)
 	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
 	va_end(ap);
 	return r;
+}
+
+/* Without memory there is no hint, nor where it would be cut: that would be about another name. */
+int err_hint_word(struct err *err, int r, const char *before, const char *text, const char *after)
+{
+	_cleanup_(str_release) struct str hint = {0};
+
+	if (!err || str_append(&hint, before) < 0 || str_append_word(&hint, text) < 0 ||
+	    str_append(&hint, after) < 0 || hint.len >= sizeof(err->hint))
+		return r;
+	return err_hint(err, r, "%s", hint.data);
 }
 
 int err_oom(struct err *err)
