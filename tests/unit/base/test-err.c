@@ -56,6 +56,16 @@ static void test_bounds(void)
 	tap_eq_int(strlen(err.message), sizeof(err.message) - 1, "err_sys cuts as well");
 	err_hint(&err, -EINVAL, "%s", big);
 	tap_eq_int(strlen(err.hint), sizeof(err.hint) - 1, "a long hint is cut");
+	tap_ok(strcmp(err.message + sizeof(err.message) - 5, "x…") == 0 &&
+		       strcmp(err.hint + sizeof(err.hint) - 5, "x…") == 0,
+	       "and ends so that one sees it");
+	big[sizeof(err.hint) - 1] = '\0';
+	err_hint(&err, -EINVAL, "%s", big);
+	tap_eq_str(err.hint, big, "one that fits is not cut");
+	for (size_t i = 0; i < sizeof(big) - 2; i += 2)
+		memcpy(big + i, "ä", 3);
+	err_set(&err, ERR_CONFIG, -EINVAL, "%s", big);
+	tap_eq_str(err.message + sizeof(err.message) - 6, "ä…", "at a whole character");
 }
 
 static void test_null(void)
