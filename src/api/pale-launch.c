@@ -233,13 +233,15 @@ int pale_argv(struct pale_context *context, const struct pale_spec *spec,
 }
 
 /* Its socket is closed: it is exiting, if it has not been reaped by others. */
-static void reap(struct started *job)
+static void reap(struct started *job, struct answer *answer)
 {
-	siginfo_t info;
+	siginfo_t info = {0};
 
 	while (job->pidfd >= 0 && waitid((idtype_t)P_PIDFD_, (id_t)job->pidfd, &info, WEXITED) < 0)
 		if (errno != EINTR)
 			return;
+	if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+		answer->killed = info.si_status;
 }
 
 int started_drain(struct started *job, struct answer *answer)
@@ -260,7 +262,7 @@ int started_drain(struct started *job, struct answer *answer)
 		if (n > 0 && answer->json.len < ANSWER_MAX) {
 			(void)str_append_bytes(&answer->json, buf, (size_t)n);
 		} else if (n <= 0) {
-			reap(job);
+			reap(job, answer);
 			answer->ended = true;
 		}
 	}
@@ -313,7 +315,7 @@ void started_release(struct started *job, struct answer *answer)
 		started_end(job);
 		if (started_wait(job, answer, END_MS, NULL) < 0 && job->pidfd >= 0) {
 			(void)sys_pidfd_send_signal(job->pidfd, SIGKILL);
-			reap(job);
+			reap(job, answer);
 		}
 	}
 	fd_close(job->fd);

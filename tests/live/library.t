@@ -199,6 +199,21 @@ def case_death_of_the_caller(p):
            f'after {(time.monotonic() - begin) * 1000:.0f} ms', marked(word))
 
 
+def case_death_of_pale(p):
+    """Killed while the command runs: nobody may take that for one that was never executed."""
+    program = p.ws / 'pale-for-a-moment'
+    for kill, want in (('kill -9 $$', ('error', '137')), ('true', ('ok', '0'))):
+        program.write_text(f'#!/bin/sh\n(sleep 1; {kill}) </dev/null 3>&- 4>&- &\nexec "$TRUE_PALE" "$@"\n')
+        program.chmod(0o755)
+        r = call(p, 'run', WORKSPACE, 'sh', '-c', 'echo BOOTED; echo x >ran; sleep 2', env={'PALE': str(program), 'TRUE_PALE': str(p.pale_path)})
+        s = r.seen
+        ok(r.booted and (p.ws / 'ran').exists() and (s.get('outcome'), s.get('status')) == want, p,
+           f'{kill}: the status of a command that was executed', r)
+        ok(('"code":"lost"' in s['json'] and 'may have been executed' in s['hint']) == (want[0] == 'error'), p,
+           'and what is known of it', r)
+        (p.ws / 'ran').unlink(missing_ok=True)
+
+
 def case_free(p):
     word = mark()
     proc, lines = running(p, 'free', WORKSPACE, word, b'children')
@@ -368,6 +383,6 @@ def case_data_races(p):
 
 
 main(case_examples, case_confines, case_results, case_policy, case_descriptors,
-     case_wait_and_kill, case_death_of_the_caller, case_free, case_plan, case_probe, case_argv,
+     case_wait_and_kill, case_death_of_the_caller, case_death_of_pale, case_free, case_plan, case_probe, case_argv,
      case_threads, case_scarce, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
      case_data_races)
