@@ -210,7 +210,7 @@ enum pale_outcome {
 	PALE_OOM,     /* the limit of memory */
 	PALE_LIMIT,   /* another limit */
 	PALE_REFUSED, /* the policy said no: nothing was executed */
-	PALE_ERROR,   /* it could not be run: nothing was executed */
+	PALE_ERROR,   /* it could not be run: nothing was executed; or see pale_run_error() */
 	PALE_RUNNING, /* it has not ended, or nobody has waited for it */
 };
 PALE_API const char *pale_outcome_name(enum pale_outcome outcome); /* "ok", "failed", ... */
@@ -261,7 +261,8 @@ PALE_API uint64_t pale_run_number(const struct pale_run *run,
 PALE_API const char *pale_run_limit(const struct pale_run *run);
 /* The whole result, as `pale run --json` prints it; "" before the end. */
 PALE_API const char *pale_run_json(const struct pale_run *run);
-/* Why nothing was executed: 1, and *error is filled. 0: it was. */
+/* Why nothing was executed, or nobody knows what was since pale was killed (the status is 137
+ * then): 1, and *error is filled. 0: it was executed. */
 PALE_API int pale_run_error(const struct pale_run *run, struct pale_error *error);
 
 /* The arguments that run REQUEST->argv under SPEC through `pale`, for callers that

@@ -34,19 +34,21 @@ static const struct toml_value *here(const struct rule *rule, const char *key)
 	return value && key ? toml_get(value, key) : value;
 }
 
-/* The text of LIST with the item behind its last one: what stands between stays. */
+/* The text of LIST with the item behind its last one: what stands between stays, and so do
+ * comments in one that is empty. */
 static int extend_text(const struct rule *rule, const struct toml_value *list, struct str *ret)
 {
 	_cleanup_(str_release) struct str text = {0};
-	size_t at = list->array.len ? list->array.items[list->array.len - 1]->end : 0;
+	bool first = list->array.len == 0;
+	size_t at = first ? list->end - 1 : list->array.items[list->array.len - 1]->end;
 	int r = toml_print(rule->doc, &text);
 
-	if (r == 0 && at == 0)
+	if (r == 0 && first && !memchr(text.data + list->start, '#', at - list->start))
 		return str_appendf(ret, "[%s]", rule->remedy->value);
 	if (r == 0)
 		r = str_append_bytes(ret, text.data + list->start, at - list->start);
 	if (r == 0)
-		r = str_appendf(ret, ", %s", rule->remedy->value);
+		r = str_appendf(ret, "%s%s", first ? "" : ", ", rule->remedy->value);
 	return r < 0 ? r : str_append_bytes(ret, text.data + at, list->end - at);
 }
 

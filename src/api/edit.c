@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -49,7 +50,7 @@ static int lock_folder(int fd, struct err *err)
 /* An unread document is empty. */
 static int read_doc(struct edit *edit, bool reload, struct err *err)
 {
-	_cleanup_(str_release) struct str text = {0};
+	struct str *text = &edit->before;
 	struct err why = {0};
 	struct stat st;
 	int r;
@@ -59,14 +60,15 @@ static int read_doc(struct edit *edit, bool reload, struct err *err)
 				0;
 		return edit_restart(edit, "", 0, err);
 	}
-	r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, &text, &why);
+	r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, text, &why);
 
 	edit->existed = r != -ENOENT;
+	edit->was_read = true;
 	if (r < 0 && r != -ENOENT) {
 		*err = why;
 		return r;
 	}
-	return edit_restart(edit, str_text(&text), text.len, err);
+	return edit_restart(edit, str_text(text), text->len, err);
 }
 
 static int find_workspace(const char *asked, struct edit *edit, struct err *err)
@@ -208,11 +210,35 @@ int edit_check(const struct edit *edit, struct err *err)
 	return config_check(edit->doc, edit_file(edit), edit->layer, err);
 }
 
+/* Somebody may have saved it while a question stood: what he wrote is not ours to replace. */
+static int check_same(const struct edit *edit, struct err *err)
+{
+	_cleanup_(str_release) struct str now = {0};
+	struct err why = {0};
+	int r;
+
+	if (!edit->was_read)
+		return 0;
+	r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, &now, &why);
+	if (r < 0 && r != -ENOENT) {
+		*err = why;
+		return r;
+	}
+	if (edit->existed == (r == 0) && now.len == edit->before.len &&
+	    memcmp(str_text(&now), str_text(&edit->before), now.len) == 0)
+		return 0;
+	err_set(err, ERR_CONFIG, -ESTALE, "%s has changed meanwhile; nothing was written",
+		edit_file(edit));
+	return err_hint(err, -ESTALE, "look at it, and do that again");
+}
+
 int edit_commit(const struct edit *edit, struct err *err)
 {
 	_cleanup_(str_release) struct str text = {0};
 	int r = edit_check(edit, err);
 
+	if (r == 0)
+		r = check_same(edit, err);
 	if (r < 0)
 		return r;
 	if (toml_print(edit->doc, &text) < 0)
@@ -231,5 +257,6 @@ void edit_release(struct edit *edit)
 {
 	context_release(&edit->context);
 	edit->doc = toml_free(edit->doc);
+	str_release(&edit->before);
 	edit->dirfd = fd_close(edit->dirfd);
 }

@@ -8,6 +8,7 @@
  */
 #pragma once
 #include "api/context.h"
+#include "base/str.h"
 
 #define WORKSPACE_CONFIG "pale.toml"
 
@@ -16,7 +17,8 @@ struct edit {
 	enum layer layer;       /* whose file it is */
 	int dirfd;              /* the folder that it is in */
 	struct toml *doc;       /* empty when there was no file, or it was not read */
-	bool existed;
+	bool existed, was_read;
+	struct str before; /* the file as it was read */
 };
 
 /* RELOAD false: the files may be broken, and are not read. */
@@ -33,6 +35,7 @@ int edit_command(struct edit *edit, const char *name, const char *key, const cha
 bool edit_has_command(const struct edit *edit, const char *name);
 /* Check the document as a file of its layer. */
 int edit_check(const struct edit *edit, struct err *err);
-/* Check it, and replace the file. */
+/* Check it, and replace the file. -ESTALE: that is not as it was read any more, for editors
+ * know nothing of the lock. */
 int edit_commit(const struct edit *edit, struct err *err);
 void edit_release(struct edit *edit);

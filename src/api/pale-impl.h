@@ -48,6 +48,7 @@ struct started {
 struct answer {
 	struct str json;
 	bool ended;
+	int killed; /* the signal that ended the process, or 0 */
 };
 
 /* pale.c */

@@ -12,17 +12,10 @@ struct incidents {
 	size_t len;
 };
 
-static bool is_text(struct json_slice value, const char *text)
-{
-	size_t len = strlen(text);
-
-	return value.len == len + 2 && memcmp(value.text + 1, text, len) == 0;
-}
-
 static enum pale_dimension dimension_of(struct json_slice name)
 {
 	for (int dim = 0; dim < DIM_COUNT_; dim++)
-		if (is_text(name, dim_name((enum dim)dim)))
+		if (json_is_text(name, dim_name((enum dim)dim)))
 			return (enum pale_dimension)(dim + 1);
 	return PALE_DIM_NONE;
 }
@@ -56,7 +49,7 @@ static void read_degraded(struct json_slice root, struct incidents *incidents)
 	if (!json_get(root, "enforced", &enforced))
 		return;
 	while (json_next(enforced, &cursor, &name, &value))
-		if (json_get(value, "state", &state) && !is_text(state, "enforced") &&
+		if (json_get(value, "state", &state) && !json_is_text(state, "enforced") &&
 		    dimension_of(name) != PALE_DIM_NONE)
 			add(incidents, PALE_EVENT_DEGRADED, dimension_of(name), PALE_NOTICE, 1);
 }
@@ -89,9 +82,9 @@ static void read_limit(struct json_slice root, struct incidents *incidents)
 		return;
 	if (json_get(root, "limit", &limit) && !json_is_null(limit))
 		add(incidents, PALE_EVENT_LIMIT, dimension_of(limit), PALE_WARNING, 1);
-	else if (is_text(outcome, "timeout"))
+	else if (json_is_text(outcome, "timeout"))
 		add(incidents, PALE_EVENT_LIMIT, PALE_DIM_TIMEOUT, PALE_WARNING, 1);
-	else if (is_text(outcome, "oom"))
+	else if (json_is_text(outcome, "oom"))
 		add(incidents, PALE_EVENT_LIMIT, PALE_DIM_MEMORY, PALE_WARNING, 1);
 }
 

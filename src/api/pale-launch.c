@@ -56,10 +56,15 @@ struct passed {
 	int lifeline;           /* our end */
 };
 
-static void passed_release(struct passed *passed)
+static void passed_close(struct passed *passed)
 {
 	for (size_t i = 0; i < array_len(passed->fds); i++)
-		fd_close(passed->fds[i]);
+		passed->fds[i] = fd_close(passed->fds[i]);
+}
+
+static void passed_release(struct passed *passed)
+{
+	passed_close(passed);
 	fd_close(passed->lifeline);
 }
 
@@ -172,6 +177,7 @@ int launch(const struct pale_context *context, const struct spec *spec,
 	r = start(&passed, context->program, request->cwd, argv.items, env, &pid);
 	if (r < 0)
 		return explain_spawn(context->program, request->cwd, r, err);
+	passed_close(&passed); /* where descriptors are scarce, so that there is one more */
 	ret->pid = pid;
 	ret->pidfd = open_child(pid);
 	ret->fd = take_fd(passed.lifeline);
@@ -227,13 +233,15 @@ int pale_argv(struct pale_context *context, const struct pale_spec *spec,
 }
 
 /* Its socket is closed: it is exiting, if it has not been reaped by others. */
-static void reap(struct started *job)
+static void reap(struct started *job, struct answer *answer)
 {
-	siginfo_t info;
+	siginfo_t info = {0};
 
 	while (job->pidfd >= 0 && waitid((idtype_t)P_PIDFD_, (id_t)job->pidfd, &info, WEXITED) < 0)
 		if (errno != EINTR)
 			return;
+	if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
+		answer->killed = info.si_status;
 }
 
 int started_drain(struct started *job, struct answer *answer)
@@ -241,19 +249,20 @@ int started_drain(struct started *job, struct answer *answer)
 	char buf[8192];
 
 	while (!answer->ended) {
-		ssize_t n = recv(job->fd, buf, sizeof(buf), MSG_DONTWAIT);
+		/* First the room: what was received and could not be kept would be lost. */
+		int r = str_reserve(&answer->json, sizeof(buf));
+		ssize_t n = r < 0 ? 0 : recv(job->fd, buf, sizeof(buf), MSG_DONTWAIT);
 
+		if (r < 0)
+			return r;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return 0;
 		if (n > 0 && answer->json.len < ANSWER_MAX) {
-			int r = str_append_bytes(&answer->json, buf, (size_t)n);
-
-			if (r < 0)
-				return r;
+			(void)str_append_bytes(&answer->json, buf, (size_t)n);
 		} else if (n <= 0) {
-			reap(job);
+			reap(job, answer);
 			answer->ended = true;
 		}
 	}
@@ -306,7 +315,7 @@ void started_release(struct started *job, struct answer *answer)
 		started_end(job);
 		if (started_wait(job, answer, END_MS, NULL) < 0 && job->pidfd >= 0) {
 			(void)sys_pidfd_send_signal(job->pidfd, SIGKILL);
-			reap(job);
+			reap(job, answer);
 		}
 	}
 	fd_close(job->fd);
@@ -320,10 +329,10 @@ void answer_release(struct answer *answer)
 }
 
 /* Of the codes that pale prints, which? */
-static enum err_code code_of(const char *name)
+static enum err_code code_of(struct json_slice name)
 {
 	for (int code = ERR_SYSTEM; code <= ERR_LAST; code++)
-		if (str_eq(name, err_code_name((enum err_code)code)))
+		if (json_is_text(name, err_code_name((enum err_code)code)))
 			return (enum err_code)code;
 	return ERR_SYSTEM;
 }
@@ -354,21 +363,22 @@ static int errno_of(enum err_code code)
 
 bool answer_error(const struct answer *answer, struct err *ret)
 {
-	_cleanup_(freep) char *code = NULL, *message = NULL, *hint = NULL;
+	_cleanup_(freep) char *message = NULL, *hint = NULL;
 	struct json_slice root, error, value;
+	enum err_code code = ERR_SYSTEM;
 	int r;
 
 	if (!json_slice_init(&root, str_text(&answer->json), answer->json.len) ||
 	    !json_get(root, "error", &error))
 		return false;
 	if (json_get(error, "code", &value))
-		code = json_get_string(value);
+		code = code_of(value);
 	if (json_get(error, "message", &value))
 		message = json_get_string(value);
 	if (json_get(error, "hint", &value))
 		hint = json_get_string(value);
-	r = -errno_of(code_of(code));
-	err_set(ret, code_of(code), r, "%s", message ? message : "pale could not run it");
+	r = -errno_of(code);
+	err_set(ret, code, r, "%s", message ? message : "pale could not run it");
 	err_hint(ret, r, "%s", hint ? hint : "");
 	return true;
 }

@@ -111,15 +111,14 @@ static void get_number(struct json_slice group, const char *key, uint64_t *ret)
 static bool read_result(struct pale_run *run)
 {
 	struct json_slice root, value;
-	_cleanup_(freep) char *name = NULL;
 	uint64_t n;
 
 	if (!json_slice_init(&root, str_text(&run->answer.json), run->answer.json.len) ||
 	    !json_get(root, "outcome", &value))
 		return false;
-	name = json_get_string(value);
+	/* Without memory of its own: it would take a run that did well for one that did not. */
 	for (int i = 0; i <= PALE_ERROR && run->outcome == PALE_RUNNING; i++)
-		if (str_eq(name, outcome_name((enum outcome)i)))
+		if (json_is_text(value, outcome_name((enum outcome)i)))
 			run->outcome = (enum pale_outcome)i;
 	if (run->outcome == PALE_RUNNING)
 		return false;
@@ -150,8 +149,17 @@ static void invent_result(struct pale_run *run)
 
 	run->outcome = PALE_ERROR;
 	run->has_error = true;
-	err_set(&run->err, ERR_SYSTEM, -EPIPE, "%s ended without a result", run->context->program);
-	err_hint(&run->err, -EPIPE, "it was killed, or is not pale; what it ran has ended, too");
+	if (run->answer.killed) {
+		err_set(&run->err, ERR_LOST, -EPIPE, "signal %d ended %s before it had a result",
+			run->answer.killed, run->context->program);
+		err_hint(&run->err, -EPIPE,
+			 "the command may have been executed; it has ended with it");
+	} else {
+		err_set(&run->err, ERR_SYSTEM, -EPIPE, "%s ended without a result",
+			run->context->program);
+		err_hint(&run->err, -EPIPE,
+			 "it is not pale, or went wrong; what it ran has ended, too");
+	}
 	str_truncate(json.out, 0);
 	json_begin_object(&json, NULL);
 	json_add_string(&json, "outcome", outcome_name(OUTCOME_ERROR));
@@ -297,6 +305,8 @@ int pale_run_status(const struct pale_run *run)
 		return EXIT_NOT_FOUND;
 	if (run->has_error && run->err.code == ERR_NOT_EXECUTABLE)
 		return EXIT_NOT_EXECUTABLE;
+	if (run->has_error && run->err.code == ERR_LOST)
+		return EXIT_SIGNAL + SIGKILL;
 	return result_status(&result);
 }
 

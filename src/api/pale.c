@@ -26,12 +26,20 @@ const char *pale_version(void)
 	return PALE_VERSION;
 }
 
+/* Codes that tell pale's own parts what to try next are no business of a caller's. */
+static enum pale_code code_of(enum err_code code)
+{
+	if (code == ERR_NO_IDMAP || code == ERR_NO_NAMESPACES)
+		return PALE_CODE_UNSUPPORTED;
+	return code == ERR_LOST ? PALE_CODE_SYSTEM : (enum pale_code)code;
+}
+
 int give_error(struct pale_error *error, const struct err *err, int r)
 {
 	if (!error)
 		return r;
 	memset(error, 0, sizeof(*error));
-	error->code = (int)err->code;
+	error->code = (int)code_of(err->code);
 	error->errnum = err->errnum;
 	snprintf(error->message, sizeof(error->message), "%s", err->message);
 	snprintf(error->hint, sizeof(error->hint), "%s", err->hint);

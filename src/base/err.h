@@ -43,6 +43,10 @@ int err_wrap(struct err *err, int r, const char *fmt, ...)
 	__attribute__((cold, format(printf, 3, 4)));
 int err_hint(struct err *err, int r, const char *fmt, ...)
 	__attribute__((cold, format(printf, 3, 4)));
+/* BEFORE, TEXT, AFTER: a hint that is a command. TEXT may be anybody's name, and is put there as
+ * one word of a shell, so that what is copied from it does what it says. */
+int err_hint_word(struct err *err, int r, const char *before, const char *text, const char *after)
+	__attribute__((cold));
 int err_oom(struct err *err) __attribute__((cold)); /* -ENOMEM */
 
 const char *err_code_name(enum err_code code); /* "config", "policy", … */

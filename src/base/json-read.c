@@ -134,6 +134,14 @@ bool json_get(struct json_slice object, const char *key, struct json_slice *ret_
 	return false;
 }
 
+bool json_is_text(struct json_slice value, const char *text)
+{
+	size_t len = strlen(text);
+
+	return value.len == len + 2 && value.text[0] == '"' &&
+	       memcmp(value.text + 1, text, len) == 0;
+}
+
 bool json_is_null(struct json_slice value)
 {
 	return value.len == 4 && memcmp(value.text, "null", 4) == 0;

@@ -27,6 +27,8 @@ bool json_next_item(struct json_slice array, size_t *cursor, struct json_slice *
 /* The member KEY, which is plain ASCII. */
 bool json_get(struct json_slice object, const char *key, struct json_slice *ret_value);
 bool json_is_null(struct json_slice value);
+/* The string TEXT, which has nothing that JSON escapes. */
+bool json_is_text(struct json_slice value, const char *text);
 /* False: it is no number that fits. */
 bool json_get_uint(struct json_slice value, uint64_t *ret);
 /* A new string, decoded; NULL: it is no string, or there is no memory. */

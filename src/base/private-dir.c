@@ -55,8 +55,9 @@ int private_dir_open(const char *path, bool create, struct err *err)
 				err, -EPERM,
 				"it belongs to uid %u: look at what is in it, then remove it",
 				st.st_uid);
-		return err_hint(err, -EPERM,
-				"look at what is in it, then remove it or: chmod go-w '%s'", path);
+		return err_hint_word(err, -EPERM,
+				     "look at what is in it, then remove it or: chmod go-w ", path,
+				     "");
 	}
 	return take_fd(fd);
 }

@@ -34,7 +34,7 @@ static int find_conflict(const struct entries *entries, const char *name, const 
 			return 0;
 		}
 	r = err_set(err, ERR_USAGE, -ENOENT, "%s: there is no conflict", name);
-	return err_hint(err, r, "`pale diff %s` shows what is staged", name);
+	return err_hint_word(err, r, "`pale diff ", name, "` shows what is staged");
 }
 
 static int write_form(struct diff_job *job, const struct stage_args *args, struct err *err)

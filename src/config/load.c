@@ -33,6 +33,14 @@ static void source_close(struct source *s)
 	s->dirfd = fd_close(s->dirfd);
 }
 
+static int hint_chown(struct err *err, int r, const char *what, const char *path)
+{
+	char before[64];
+
+	snprintf(before, sizeof(before), "review %s, then: chown %u ", what, (unsigned)geteuid());
+	return err_hint_word(err, r, before, path, "");
+}
+
 /* Who can write the folder can put another file in the place of ours, or take it away. Where it
  * is sticky, only one of his own. A workspace is what it is. */
 static int check_folder(const struct source *s, const char *dir, bool missing, struct err *err)
@@ -50,9 +58,8 @@ static int check_folder(const struct source *s, const char *dir, bool missing, s
 		return 0;
 	err_set(err, ERR_CONFIG, -EPERM, "others can replace what is in %s", dir);
 	if (foreign)
-		return err_hint(err, -EPERM, "review what is in it, then: chown %u '%s'",
-				(unsigned)geteuid(), dir);
-	return err_hint(err, -EPERM, "review what is in it, then: chmod go-w '%s'", dir);
+		return hint_chown(err, -EPERM, "what is in it", dir);
+	return err_hint_word(err, -EPERM, "review what is in it, then: chmod go-w ", dir, "");
 }
 
 /* 1: open; 0: the file or its folder does not exist. */
@@ -98,12 +105,12 @@ static int check_owner(const struct source *s, int fd, const struct stat *st, st
 		err_set(err, ERR_CONFIG, -EPERM,
 			"%s belongs to uid %u, which is neither root nor you", s->shown,
 			(unsigned)st->st_uid);
-		return err_hint(err, -EPERM, "review the file, then: chown %u '%s'",
-				(unsigned)geteuid(), s->path);
+		return hint_chown(err, -EPERM, "the file", s->path);
 	}
 	if (owned_is_open(fd, st, geteuid(), getegid())) {
 		err_set(err, ERR_CONFIG, -EPERM, "%s can be written by others", s->shown);
-		return err_hint(err, -EPERM, "review the file, then: chmod go-w '%s'", s->path);
+		return err_hint_word(err, -EPERM, "review the file, then: chmod go-w ", s->path,
+				     "");
 	}
 	return 0;
 }

@@ -530,7 +530,7 @@ static int look_for_new(struct guard *g, size_t i, struct err *err)
 		dir->glance.settled = false;
 		if (r < 0) {
 			err_sys(err, r, "look for %s/%s", what->dir, what->name);
-			return err_hint(err, r, "chmod u+rwx '%s'", what->dir);
+			return err_hint_word(err, r, "chmod u+rwx ", what->dir, "");
 		}
 		err_set(err, ERR_POLICY, -ESTALE, "%s/%s was made since this sandbox stands",
 			what->dir, what->name);

@@ -113,8 +113,9 @@ static int check_own(const struct layout *l, struct err *err)
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is writable, and pale's own %s would be made there", at->dst,
 			own->path);
-		return err_hint(err, -EPERM, "make it first, so that it can be hidden: mkdir -p %s",
-				own->path);
+		return err_hint_word(err, -EPERM,
+				     "make it first, so that it can be hidden: mkdir -p ",
+				     own->path, "");
 	}
 	return check_own_links(l, err);
 }
@@ -133,7 +134,7 @@ static int check_mirrors(const struct layout *l, struct err *err)
 		err_set(err, ERR_POLICY, -EPERM,
 			"%s is what is protected elsewhere, shown once more by a mount of the host",
 			path);
-		return err_hint(err, -EPERM, "unmount it, or hide it: --hide '%s'", path);
+		return err_hint_word(err, -EPERM, "unmount it, or hide it: --hide ", path, "");
 	}
 	return 0;
 }

@@ -20,6 +20,7 @@
 #define ITEMS_SHOWN  5
 #define ITEM_MAX     100
 #define ORIGIN_SHORT 112
+#define LIST_MAX     900 /* of what an error holds */
 
 const char *trust_state_name(enum trust_state state)
 {
@@ -88,28 +89,44 @@ int trust_revoke(const struct workspace *workspace, struct err *err)
 	return 0;
 }
 
-/* "pale.toml:3: commands.x.sandbox = "off"", one to a line, and how many more. */
+/* "pale.toml:3: commands.x.sandbox = "off"". */
+static int put_item(const struct trust_item *item, const char *file, struct str *out)
+{
+	struct origin origin = {.file = file, .line = item->line};
+	char buf[ORIGIN_SHORT];
+	size_t len = strlen(item->text), shown = len < ITEM_MAX ? len : ITEM_MAX;
+	int r = str_append(out, "\n    ");
+
+	while (shown < len && shown > 0 && ((unsigned char)item->text[shown] & 0xc0) == 0x80)
+		shown--;
+	origin_text(&origin, buf, sizeof(buf));
+	if (r == 0)
+		r = str_append_escaped(out, buf, strlen(buf));
+	if (r == 0)
+		r = str_append(out, ": ");
+	if (r == 0)
+		r = str_append_escaped(out, item->text, shown);
+	return r == 0 && shown < len ? str_append(out, "…") : r;
+}
+
+/* One to a line, as many as a message has room for, and how many more. */
 static int list_items(const struct trust_ask *ask, const char *file, struct str *out)
 {
-	char buf[ORIGIN_SHORT];
-	size_t shown = ask->len < ITEMS_SHOWN ? ask->len : ITEMS_SHOWN;
+	size_t shown = 0;
 	int r = 0;
 
-	for (size_t i = 0; i < shown && r == 0; i++) {
-		struct origin origin = {.file = file, .line = ask->items[i].line};
+	while (shown < ask->len && shown < ITEMS_SHOWN && r == 0) {
+		size_t before = out->len;
 
-		origin_text(&origin, buf, sizeof(buf));
-		r = str_append(out, "\n    ");
-		if (r == 0)
-			r = str_append_escaped(out, buf, strlen(buf));
-		if (r == 0)
-			r = str_append(out, ": ");
-		if (r == 0)
-			r = str_append_escaped(out, ask->items[i].text,
-					       strnlen(ask->items[i].text, ITEM_MAX));
+		r = put_item(&ask->items[shown], file, out);
+		if (out->len > LIST_MAX) {
+			str_truncate(out, before);
+			break;
+		}
+		shown++;
 	}
 	if (r == 0 && ask->len > shown)
-		r = str_appendf(out, "\n    and %zu more", ask->len - shown);
+		r = str_appendf(out, "\n    %s%zu more", shown ? "and " : "", ask->len - shown);
 	return r;
 }
 

@@ -268,7 +268,8 @@ static int survey_command(struct survey *s, const char *name)
 		return r;
 	if (config_get_at(s->config, LAYER_WORKSPACE, sandbox, &own)) {
 		if (own.value->type == TOML_TABLE)
-			r = survey_table(s, sandbox, 3, str_text(&why), false);
+			r = survey_table(s, sandbox, 3, str_text(&why),
+					 why.len > 0 && is_outside(s, "commands", name));
 		else if (why.len > 0)
 			r = add_item(s, sandbox, own.value, str_text(&why));
 	}

@@ -86,7 +86,7 @@ static void probe_state(const struct context *context, struct err *err)
 		check_parent(path, err);
 	else if (fd >= 0 && faccessat(fd, ".", W_OK, 0) < 0) {
 		err_sys(err, -errno, "cannot write to %s", path);
-		err_hint(err, 0, "chmod u+w '%s'", path);
+		err_hint_word(err, 0, "chmod u+w ", path, "");
 	}
 }
 

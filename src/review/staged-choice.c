@@ -107,7 +107,7 @@ static int pick(const struct staged *staged, const struct entry *entry, const ch
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "--hunk %s: it changed on the host as well, and is merged as a whole",
 			    text);
-		return err_hint(err, r, "`pale apply %s` takes both changes", entry->name);
+		return err_hint_word(err, r, "`pale apply ", entry->name, "` takes both changes");
 	}
 	r = sides_load(staged, entry, &sides, err);
 	if (r == 0)
@@ -115,9 +115,9 @@ static int pick(const struct staged *staged, const struct entry *entry, const ch
 	if (r < 0)
 		return r;
 	if (hunks.n == 0)
-		return err_hint(
+		return err_hint_word(
 			err, err_set(err, ERR_USAGE, -EINVAL, "--hunk %s: it has no hunks", text),
-			"`pale apply %s` applies it as a whole", entry->name);
+			"`pale apply ", entry->name, "` applies it as a whole");
 	if (number > hunks.n)
 		return err_set(err, ERR_USAGE, -EINVAL, "--hunk %s: there %s %zu", text,
 			       hunks.n == 1 ? "is only" : "are only", hunks.n);

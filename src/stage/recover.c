@@ -94,8 +94,8 @@ static int recover(const char *state_dir, int applies, int lock, const char *id,
 	if (r == 0)
 		r = end_it(txn, ret, err);
 	if (r == -ESTALE)
-		err_hint(err, r, "put the folder back, or give it up: rm '%s/applies/pending'",
-			 state_dir);
+		err_hint_word(err, r, "put the folder back, or give it up: rm ", state_dir,
+			      "/applies/pending");
 	return r < 0 ? err_wrap(err, r, "end what was begun (%s %s)", ret->what, id) : 0;
 }
 

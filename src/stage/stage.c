@@ -137,9 +137,9 @@ static int refuse_broken(const struct stage *stage, struct err *err)
 {
 	err_set(err, ERR_SYSTEM, -EBADMSG, "stage %s: %s/stage is damaged", stage->name,
 		stage->path);
-	return err_hint(err, -EBADMSG,
-			"what was written is in %s/roots; to give it up: rm -rf '%s'", stage->path,
-			stage->path);
+	return err_hint_word(err, -EBADMSG,
+			     "what was written is in roots, beside it; to give it up: rm -rf ",
+			     stage->path, "");
 }
 
 /* Of a root that the file does not name: its end was lost. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """pale config and pale sandbox; errors in files name file:line and a fix."""
 import os
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True
@@ -56,6 +57,20 @@ def errors():
                 "a file that others can write", 0o666)
         refused(box, '[sandbox\n', ["pale.toml:1:9"], "not TOML")
         refused(box, '[ceiling]\nnetwork = "none"\n', ["pale.toml:1"], "a ceiling in the workspace")
+
+
+def hints():
+    """What a hint says can be done as it stands, whatever the folder is called."""
+    for name in ("plain", "it's", "x'; touch evil; '", "$(touch evil)", "a\nb"):
+        with Box() as box:
+            folder = os.path.join(box.ws, name)
+            box.write(os.path.join(folder, "pale.toml"), '[sandbox]\npreset = "build"\n', 0o666)
+            r = box.pale("config", "check", cwd=folder)
+            way = r.err.partition("then: ")[2].strip()
+            did = subprocess.run(["bash", "-c", way], cwd=box.ws, capture_output=True, check=False)
+            ok(r.status == 1 and did.returncode == 0 and not box.exists("evil")
+               and box.pale("config", "check", cwd=folder).status == 0,
+               f"the hint about a folder called {name!r} can be followed", (r, way, did))
 
 
 def checks():
@@ -172,6 +187,7 @@ def workspaces():
 
 
 errors()
+hints()
 checks()
 shows()
 sandboxes()

@@ -242,14 +242,18 @@ def test_allow():
            r)
 
 
-def answer(box, text, *args):
-    """pale on a terminal, where TEXT is typed."""
+def answer(box, text, *args, before=None):
+    """pale on a terminal, where TEXT is typed; BEFORE is called when it has asked."""
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir(box.ws)
         os.execve(PALE, ["pale", *args], box.env)
-    os.write(fd, text.encode())
     seen = b""
+    while before and b"[y/N]" not in seen:
+        seen += os.read(fd, 4096)
+    if before:
+        before()
+    os.write(fd, text.encode())
     try:
         while True:
             part = os.read(fd, 4096)
@@ -271,6 +275,54 @@ def test_asking():
            "no is no", seen)
         status, seen = answer(box, "y\n", "allow", "--project")
         ok(status == 0 and '"src/a.c"' in box.read("pale.toml"), "yes is yes", seen)
+
+
+def test_meanwhile():
+    """What is saved while the question stands is not overwritten by the answer."""
+    def remove(box):
+        os.unlink(box.path("pale.toml"))
+
+    for what, change in (("changed", lambda box: box.write("pale.toml", FILE + "# mine\n")),
+                         ("removed", remove)):
+        with History() as box:
+            box.write("src/a.c", "")
+            box.write("pale.toml", FILE)
+            box.put(violations=[denied(box.path("src/a.c"), "open")])
+            status, seen = answer(box, "y\n", "allow", "--project", before=lambda: change(box))
+            left = box.read("pale.toml") if os.path.exists(box.path("pale.toml")) else None
+            eq(left, FILE + "# mine\n" if what == "changed" else None,
+               f"a file that was {what} while the question stood stays so")
+            ok(status == 1 and "has changed meanwhile" in seen, f"and that is said: {what}", seen)
+            box.write("pale.toml", FILE)
+            status, seen = answer(box, "y\n", "allow", "--project", before=lambda: None)
+            ok(status == 0 and '"src/a.c"' in box.read("pale.toml"), f"twin: else not, {what}", seen)
+    with History() as box:
+        box.write("src/a.c", "")
+        box.write("pale.toml", FILE.replace("sandbox = 'readonly'", "description = 'd'"))
+        box.write_user("# none\n")
+        box.put(violations=[denied("/etc/hosts", "unshare", "nested")])
+        status, seen = answer(box, "y\n", "allow", "--user",
+                              before=lambda: box.write_user("# mine\n"))
+        text = box.read(os.path.join(box.env["XDG_CONFIG_HOME"], "pale", "pale.toml"))
+        ok(status == 1 and text == "# mine\n", "nor is the user's own file", seen + text)
+
+
+def test_comments():
+    """Comments stay, also in a list that holds nothing else."""
+    for before, after in (
+            ("[]", '["src/a.c"]'),
+            ("[ ]", '["src/a.c"]'),
+            ("[ # why\n\t# ask Ada first\n]", '[ # why\n\t# ask Ada first\n"src/a.c"]'),
+            ("[ # why\n\t'x', # x\n]", '[ # why\n\t\'x\', "src/a.c", # x\n]')):
+        with History() as box:
+            box.write("src/a.c", "")
+            box.write("x", "")
+            text = "[commands.t]\ncmd = 'true'\nsandbox.paths_writable = LIST # more\n"
+            box.write("pale.toml", text.replace("LIST", before))
+            run = box.put(violations=[denied(box.path("src/a.c"), "open")])
+            r = box.pale("allow", run, "--project", "-y")
+            eq((r.status, box.read("pale.toml")), (0, text.replace("LIST", after)),
+               f"what stands in {before!r} stays")
 
 
 def test_bounds():
@@ -375,7 +427,7 @@ def test_loop():
         ok(r.status != 0 and box.read("src/a.c") == "mine", "another command gained nothing", r)
 
 
-for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_bounds,
-             test_real):
+for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_meanwhile,
+             test_comments, test_bounds, test_real):
     test()
 done()

@@ -29,8 +29,8 @@ def build(p, how='a'):
     (folder / 'libpale.so.0').chmod(0o755)
     link = [BUILD / 'libpale.a', '-pthread'] if how == 'a' else \
         [folder / 'libpale.so.0', f'-Wl,-rpath,{folder}', '-pthread']
-    for source in [*sorted((TOP / 'examples').glob('*.c')), HERE / 'probes/library.c']:
-        define = '-D_GNU_SOURCE' if source.stem == 'library' else '-D_POSIX_C_SOURCE=200809L'
+    for source in [*sorted((TOP / 'examples').glob('*.c')), *sorted(HERE.glob('probes/library*.c'))]:
+        define = '-D_GNU_SOURCE' if source.stem.startswith('library') else '-D_POSIX_C_SOURCE=200809L'
         r = tool('gcc', '-std=c11', *STRICT, define, '-I', folder / 'include', '-o',
                  folder / source.stem, source, *link)
         if r.returncode:
@@ -199,6 +199,21 @@ def case_death_of_the_caller(p):
            f'after {(time.monotonic() - begin) * 1000:.0f} ms', marked(word))
 
 
+def case_death_of_pale(p):
+    """Killed while the command runs: nobody may take that for one that was never executed."""
+    program = p.ws / 'pale-for-a-moment'
+    for kill, want in (('kill -9 $$', ('error', '137')), ('true', ('ok', '0'))):
+        program.write_text(f'#!/bin/sh\n(sleep 1; {kill}) </dev/null 3>&- 4>&- &\nexec "$TRUE_PALE" "$@"\n')
+        program.chmod(0o755)
+        r = call(p, 'run', WORKSPACE, 'sh', '-c', 'echo BOOTED; echo x >ran; sleep 2', env={'PALE': str(program), 'TRUE_PALE': str(p.pale_path)})
+        s = r.seen
+        ok(r.booted and (p.ws / 'ran').exists() and (s.get('outcome'), s.get('status')) == want, p,
+           f'{kill}: the status of a command that was executed', r)
+        ok(('"code":"lost"' in s['json'] and 'may have been executed' in s['hint']) == (want[0] == 'error'), p,
+           'and what is known of it', r)
+        (p.ws / 'ran').unlink(missing_ok=True)
+
+
 def case_free(p):
     word = mark()
     proc, lines = running(p, 'free', WORKSPACE, word, b'children')
@@ -248,6 +263,16 @@ def case_threads(p):
     r = call(p, 'threads', WORKSPACE, timeout=120)
     ok((r.seen.get('good'), r.seen.get('events'), r.seen.get('workspace')) == ('40', '80', '1'), p,
        '8 threads start 5 runs each; every one gets its own result', r)
+
+
+def case_scarce(p):
+    """Without memory or descriptors, at every step: an error, and never a word that is not true."""
+    env = {**p.env, 'PALE': str(p.pale_path)}
+    for how in ('a', 'so'):
+        for what, kinds in (('memory', 5), ('descriptors', 1)):
+            r = p.run(build(p, how) / 'library-scarce', what, p.ws, env=env)
+            ok(r.code == 0 and r.out.count(b' failed') == kinds and b'=0 ' not in r.out and b'bad=' not in r.out, p,
+               f'without {what}, with libpale.{how}', r)
 
 
 def case_ring(p):
@@ -358,6 +383,6 @@ def case_data_races(p):
 
 
 main(case_examples, case_confines, case_results, case_policy, case_descriptors,
-     case_wait_and_kill, case_death_of_the_caller, case_free, case_plan, case_probe, case_argv,
-     case_threads, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
+     case_wait_and_kill, case_death_of_the_caller, case_death_of_pale, case_free, case_plan, case_probe, case_argv,
+     case_threads, case_scarce, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
      case_data_races)

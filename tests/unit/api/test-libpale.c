@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "pale.h"
@@ -427,6 +428,54 @@ static void test_liar(void)
 	pale_spec_free(spec);
 }
 
+/* Whatever pale says is wrong, a caller is told by a code of the header. */
+static void test_codes(const char *workspace)
+{
+	static const struct {
+		const char *said;
+		int code, errnum;
+	} cases[] = {
+		{"system", PALE_CODE_SYSTEM, EIO},
+		{"not_executable", PALE_CODE_NOT_EXECUTABLE, EACCES},
+		{"no_namespaces", PALE_CODE_UNSUPPORTED, ENOTSUP},
+		{"no_idmap", PALE_CODE_UNSUPPORTED, ENOTSUP},
+		{"lost", PALE_CODE_SYSTEM, EIO},
+		{"of a later version", PALE_CODE_SYSTEM, EIO},
+	};
+	static const char *const command[] = {"true", NULL};
+	struct pale_request request = PALE_REQUEST_INIT;
+	char program[64];
+
+	if (tap_on_valgrind()) {
+		tap_skip("needs pidfd_open");
+		return;
+	}
+	snprintf(program, sizeof(program), "%s/pale", workspace);
+	request.argv = command;
+	request.fds[0] = request.fds[1] = request.fds[2] = -1;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct pale_context *context = NULL;
+		struct pale_spec *spec = preset(NULL, "off");
+		struct pale_plan *plan = NULL;
+		struct pale_error error = {0};
+		FILE *file = fopen(program, "w");
+
+		fprintf(file,
+			"#!/bin/sh\necho '{\"outcome\":\"error\",\"error\":{\"code\":\"%s\","
+			"\"message\":\"m\"}}' >&4\n",
+			cases[i].said);
+		fclose(file);
+		chmod(program, 0755);
+		pale_context_new(program, &context, NULL);
+		tap_eq_int(pale_plan_new(context, spec, &request, &plan, &error), -cases[i].errnum,
+			   cases[i].said);
+		tap_eq_int(error.code, cases[i].code, "as a code that a caller knows");
+		pale_context_free(context);
+		pale_spec_free(spec);
+	}
+	unlink(program);
+}
+
 static void test_ring(void)
 {
 	static const char *const command[] = {"true", NULL};
@@ -542,6 +591,7 @@ int main(void)
 	test_no_program();
 	test_current();
 	test_liar();
+	test_codes(workspace);
 	test_ring();
 	test_threads(workspace);
 	rmdir(workspace);

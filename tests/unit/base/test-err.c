@@ -56,6 +56,16 @@ static void test_bounds(void)
 	tap_eq_int(strlen(err.message), sizeof(err.message) - 1, "err_sys cuts as well");
 	err_hint(&err, -EINVAL, "%s", big);
 	tap_eq_int(strlen(err.hint), sizeof(err.hint) - 1, "a long hint is cut");
+	tap_ok(strcmp(err.message + sizeof(err.message) - 5, "x…") == 0 &&
+		       strcmp(err.hint + sizeof(err.hint) - 5, "x…") == 0,
+	       "and ends so that one sees it");
+	big[sizeof(err.hint) - 1] = '\0';
+	err_hint(&err, -EINVAL, "%s", big);
+	tap_eq_str(err.hint, big, "one that fits is not cut");
+	for (size_t i = 0; i < sizeof(big) - 2; i += 2)
+		memcpy(big + i, "ä", 3);
+	err_set(&err, ERR_CONFIG, -EINVAL, "%s", big);
+	tap_eq_str(err.message + sizeof(err.message) - 6, "ä…", "at a whole character");
 }
 
 static void test_null(void)
@@ -65,6 +75,34 @@ static void test_null(void)
 	tap_eq_int(err_wrap(NULL, -EPERM, "x"), -EPERM, "err_wrap without err");
 	tap_eq_int(err_hint(NULL, -EPERM, "x"), -EPERM, "err_hint without err");
 	tap_eq_int(err_oom(NULL), -ENOMEM, "err_oom without err");
+}
+
+static void test_words(void)
+{
+	static const struct {
+		const char *name, *hint;
+	} cases[] = {
+		{"/a/b-c", "rm /a/b-c now"},
+		{"/a b", "rm '/a b' now"},
+		{"/x'; evil", "rm '/x'\\''; evil' now"},
+		{"/$(evil)`evil`", "rm '/$(evil)`evil`' now"},
+		{"/a\nevil", "rm $'/a\\x0aevil' now"},
+	};
+
+	char name[sizeof(((struct err *)NULL)->hint)] = "";
+	struct err err = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		err = (struct err){0};
+		tap_eq_int(err_hint_word(&err, -EPERM, "rm ", cases[i].name, " now"), -EPERM,
+			   "err_hint_word");
+		tap_eq_str(err.hint, cases[i].hint, "a name is one word of a shell");
+	}
+	err = (struct err){0};
+	memset(name, 'a', sizeof(name) - 1);
+	err_hint_word(&err, -EPERM, "rm ", name, "");
+	tap_eq_str(err.hint, "", "one that is too long is not cut to another one");
+	tap_eq_int(err_hint_word(NULL, -EPERM, "", "x", ""), -EPERM, "err_hint_word without err");
 }
 
 static void test_bug(void)
@@ -87,6 +125,7 @@ int main(void)
 	test_messages();
 	test_bounds();
 	test_null();
+	test_words();
 	tap_eq_str(err_code_name(ERR_SYSTEM), "system", "the first code has a name");
 	tap_eq_str(err_code_name(ERR_NOT_EXECUTABLE), "not_executable", "and so has the last");
 	test_bug();

@@ -183,7 +183,10 @@ static void test_users_own(void)
 				   "[presets.mine]\nfilesystem = \"unrestricted\"\n"
 				   "paths_hidden = [\"~/.ssh\"]\n"
 				   "[commands.deploy]\ncmd = \"make deploy\"\nsandbox = \"off\"\n"
-				   "[commands.test]\ncmd = \"make\"\nsandbox = \"test\"\n";
+				   "[commands.test]\ncmd = \"make\"\nsandbox = \"test\"\n"
+				   "[commands.fetch]\ncmd = \"curl\"\n"
+				   "sandbox = { network = \"unrestricted\", net_sent = \"1m\" }\n"
+				   "[commands.build]\ncmd = \"make\"\nsandbox.memory = \"1g\"\n";
 	static const struct {
 		const char *text;
 		bool fine;
@@ -194,6 +197,8 @@ static void test_users_own(void)
 		{"[commands.deploy]\nargv = [\"evil\"]", false},
 		{"[commands.deploy]\ndescription = \"text\"", true},
 		{"[commands.test]\ncmd = \"pytest\"", true},
+		{"[commands.fetch.sandbox]\nnet_sent = \"1t\"", false},
+		{"[commands.build.sandbox]\nmemory = \"2g\"", true},
 		{"[commands.new]\ncmd = \"x\"\nsandbox = \"mine\"", false},
 		{"[commands.new]\ncmd = \"x\"", true},
 		{"sandbox.mode = \"direct\"", false},
@@ -289,6 +294,24 @@ static void test_list(void)
 		   "names are quoted where needed");
 }
 
+/* What is left out is counted, however long the rest is. */
+static void test_long_list(void)
+{
+	_cleanup_(str_release) struct str text = {0};
+	struct err err = {0};
+
+	str_append(&text, "sandbox.preset = \"off\"\n");
+	for (int i = 0; i < 9; i++) {
+		str_appendf(&text, "[commands.c%d]\ncmd = \"", i);
+		for (int k = 0; k < 60; k++)
+			str_append(&text, "\u202e");
+		str_append(&text, "\"\n");
+	}
+	tap_ok(check(NULL, text.data, &err) == -EPERM && strstr(err.message, "\\u{202e}…\n") &&
+		       strstr(err.message, "\n    and 6 more") && strlen(err.message) < 1000,
+	       "%s", err.message);
+}
+
 static void test_state(void)
 {
 	static const char text[] = "sandbox.engine = \"native\"";
@@ -335,6 +358,7 @@ int main(void)
 	test_groups();
 	test_presets_of_the_user();
 	test_list();
+	test_long_list();
 	test_state();
 	files_leave();
 	return tap_done();
