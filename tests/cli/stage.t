@@ -274,6 +274,17 @@ def protected():
         doc = box.pale("apply", "--json").json()
         eq([(c["path"], c["outcome"]) for c in doc["changes"]],
            [(".git/hooks/post-commit", "protected")], "--json")
+    with StageBox({".envrc": NUMBERS, "a": NUMBERS + "a\n", "c": NUMBERS + "c\n"}) as box:
+        box.staged("mv .envrc notes; mv a b; mv c d")
+        eq(box.pale("diff", "--name-status").out, "D\t.envrc\nR100\ta\tb\nR100\tc\td\nA\tnotes\n",
+           "a protected file that goes is no mere rename")
+        t = Terminal(box, "diff", env={"PALE_PAGER": "cat"})
+        ok(t.end() == 0 and b"PROTECTED" in t.seen.split(b"a/.envrc")[0], "it is marked", t.seen)
+        marked = [c["path"] for c in box.pale("diff", "--json").json()["changes"] if c["protected"]]
+        eq(marked, [".envrc"], "in --json, too")
+        box.write("c", NUMBERS + "mine\n")
+        eq(box.pale("diff", "--name-status").out, "D\t.envrc\nR100\ta\tb\nD\tc\nA\td\nA\tnotes\n",
+           "nor is one that changed on the host")
 
 
 def hunks():
