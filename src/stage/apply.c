@@ -135,7 +135,7 @@ static int work(struct job *job, bool is_discard, const struct changes *reviewed
 	if (r == 0)
 		r = index_load(job->stage, &job->index, err);
 	if (r == 0 && is_discard)
-		r = choose_discard(job->changes, choice, &job->verdicts, err);
+		r = choose_discard(job->changes, reviewed, choice, &job->verdicts, err);
 	else if (r == 0)
 		r = choose(job->stage, job->changes, reviewed, choice, &job->verdicts, err);
 	if (r == 0)
@@ -179,8 +179,9 @@ int stage_apply(struct stage *stage, const struct changes *reviewed,
 	return run(stage, false, reviewed, choice, progress, ret, err);
 }
 
-int stage_discard(struct stage *stage, const struct apply_choice *choice,
-		  const struct apply_progress *progress, struct apply_report **ret, struct err *err)
+int stage_discard(struct stage *stage, const struct changes *reviewed,
+		  const struct apply_choice *choice, const struct apply_progress *progress,
+		  struct apply_report **ret, struct err *err)
 {
-	return run(stage, true, NULL, choice, progress, ret, err);
+	return run(stage, true, reviewed, choice, progress, ret, err);
 }
