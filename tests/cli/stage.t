@@ -504,6 +504,25 @@ def stages():
 SLOW = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=openat,openat2,renameat2,statx:delay_enter=2000"]
 
 
+def removed():
+    """A stage whose removal is interrupted is gone, and so is in the end all that was in it."""
+    with StageBox({"a": "1\n"}) as box:
+        for call, numbers in (("unlinkat", (2, 10, 60)), ("renameat", (2, 3))):
+            for number in numbers:
+                box.staged("echo 2 >a; mkdir -p d/d; for i in $(seq 40); do echo $i >d/$i; echo $i >d/d/$i; done")
+                stages = os.path.dirname(box.stage())
+                r = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e",
+                                    f"inject={call}:signal=SIGKILL:when={number}", PALE, "stages", "rm", "-f", "default"],
+                                   cwd=box.ws, env=box.env, capture_output=True, check=False)
+                left = os.listdir(stages)
+                ok(r.returncode != 0 and left, f"{call} {number}: killed while something is left", (r, left))
+                has(box.pale("stages").out, "there is no stage", "there is no such stage any more")
+                box.staged("echo 3 >a")
+                eq((box.pale("diff", "--name-status").out, len(box.raw("diff").splitlines())), ("M\ta\n", 7), "a new one has its name")
+                eq(box.pale("stages", "rm", "-f", "default").status, 0, "which is removed")
+                eq(os.listdir(stages), [], "with what was left of the other")
+
+
 def interrupt(box, verb, word):
     """Ctrl-C as soon as a verb, slowed down, shows how far it is: its status, and what it printed."""
     t = Terminal(box, verb, wrap=SLOW)
@@ -656,7 +675,7 @@ if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
                  on_terminals, pagers, protected, hunks, conflicts, merging,
                  patch_of_conflicts, discards, undo_refuses, whose,
-                 stages,
+                 stages, removed,
                  interrupted, progress, recovered, restarted, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
