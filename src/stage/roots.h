@@ -8,3 +8,6 @@ struct stage;
 /* O_PATH. No component of its name may have become a link. */
 int root_open(const struct stage *stage, unsigned root, int *ret_fd, struct err *err);
 int root_open_path(const char *path, int *ret_fd, struct err *err);
+/* And its upper layer. 0: nothing was ever staged there, or nothing is and the folder is gone. */
+int root_open_both(const struct stage *stage, unsigned root, int *ret_upper, int *ret_base,
+		   struct err *err);

@@ -65,4 +65,33 @@ def case_an_encrypted_folder(p):
         p.run('umount', str(at))
 
 
-main(case_an_encrypted_folder, uids=(1000,))
+def case_a_folder_that_is_gone(p):
+    """One of two that were written to: whoever cannot go on is told what to do."""
+    box = Box(p, 'gone')
+    other = p.mkdir(box.top / 'other')
+    p.write(box.ws / 'f', 'old\n')
+    r = p.sh('--staged', '--write', str(other), '--', f'echo staged >f; echo new >{other}/new', cwd=box.ws, env=box.env)
+    ok(r.booted and r.code == 0, p, 'the command ran', r)
+    other.rmdir()
+    for args in (('diff',), ('apply', 'f'), ('discard', '--all')):
+        r = box.verb(*args)
+        ok(r.code == 1 and str(other).encode() in r.err and b'make that folder again' in r.err, p, f'{args[0]}: what is to be done', r)
+    p.mkdir(other)
+    r = box.verb('discard', str(other))
+    ok(r.code == 0, p, 'that is done: discarded', r)
+    r = box.verb('apply')
+    ok(r.code == 0 and (box.ws / 'f').read_text() == 'staged\n' and os.listdir(other) == [], p, 'and the rest is applied', r)
+    box.verb('undo')
+    box.verb('undo')
+    r = box.verb('apply')
+    ok(r.code == 0 and os.listdir(other) == ['new'], p, 'twin: or all of it', r)
+    subprocess.run(['rm', '-r', other])
+    box.run('echo more >>f')
+    r = box.verb('diff', '--name-status')
+    ok(r.code == 0 and r.out == b'M\tf\n' and r.err == b'', p, 'gone once nothing is staged there: no matter', r)
+    r = box.verb('apply')
+    ok(r.code == 0 and (box.ws / 'f').read_text() == 'staged\nmore\n', p, 'for apply neither', r)
+    box.remove()
+
+
+main(case_an_encrypted_folder, case_a_folder_that_is_gone, uids=(1000,))
