@@ -40,11 +40,12 @@ int root_open(const struct stage *stage, unsigned root, int *ret_fd, struct err 
 	return root_open_path(stage->roots[root].path, ret_fd, err);
 }
 
-static bool holds_nothing(int upper)
+bool root_holds_nothing(const struct stage *stage, unsigned root)
 {
-	_cleanup_(fd_closep) int dir = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(fd_closep) int upper = -1;
+	int r = stage_read_upper(stage, root, &upper);
 
-	return dir >= 0 && dir_is_empty(dir);
+	return r == -ENOENT || (r == 0 && dir_is_empty(upper));
 }
 
 int root_open_both(const struct stage *stage, unsigned root, int *ret_upper, int *ret_base,
@@ -57,7 +58,7 @@ int root_open_both(const struct stage *stage, unsigned root, int *ret_upper, int
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	r = root_open(stage, root, ret_base, &failed);
-	if (r == -ENOENT && holds_nothing(upper))
+	if (r == -ENOENT && root_holds_nothing(stage, root))
 		return 0;
 	if (r < 0) {
 		if (err)

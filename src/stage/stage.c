@@ -22,6 +22,7 @@
 #include "base/tree-remove.h"
 #include "stage/access.h"
 #include "stage/live.h"
+#include "stage/roots.h"
 #include "stage/slots.h"
 #include "stage/text.h"
 
@@ -380,6 +381,22 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 	return 0;
 }
 
+/* What overlaps root I. That stays one of the stage, since an undo may need it. */
+static int refuse_root(const struct stage *stage, unsigned i, const char *path, struct err *err)
+{
+	bool empty = root_holds_nothing(stage, i);
+
+	err_set(err, ERR_POLICY, -EEXIST,
+		"stage %s %s writes in %s, and %s cannot have some of its own", stage->name,
+		empty ? "is for" : "holds", stage->roots[i].path, path);
+	if (empty)
+		return err_hint(err, -EEXIST,
+				"use another --stage, or pale stages rm %s once it is empty: an "
+				"undo there is not possible then",
+				stage->name);
+	return err_hint(err, -EEXIST, "pale apply or pale discard them first, or use --stage");
+}
+
 int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, struct err *err)
 {
 	int r;
@@ -392,13 +409,8 @@ int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, s
 	/* The workspace is laid over what holds it; nothing else is. */
 	for (size_t i = 0; i < stage->n_roots; i++)
 		if (path_covers(stage->roots[i].path, path) ||
-		    (i > 0 && path_covers(path, stage->roots[i].path))) {
-			err_set(err, ERR_POLICY, -EEXIST,
-				"stage %s holds writes in %s, and %s cannot have some of its own",
-				stage->name, stage->roots[i].path, path);
-			return err_hint(err, -EEXIST,
-					"pale apply or pale discard them first, or use --stage");
-		}
+		    (i > 0 && path_covers(path, stage->roots[i].path)))
+			return refuse_root(stage, (unsigned)i, path, err);
 	if (add_root(stage, path) < 0)
 		return err_oom(err);
 	r = write_file(stage, err);

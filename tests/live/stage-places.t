@@ -94,4 +94,27 @@ def case_a_folder_that_is_gone(p):
     box.remove()
 
 
-main(case_an_encrypted_folder, case_a_folder_that_is_gone, uids=(1000,))
+def case_folders_that_overlap(p):
+    """What is said can be done about it helps."""
+    box = Box(p, 'overlap')
+    below = p.mkdir(p.mkdir(box.top / 'out') / 'sub')
+    box.run('true')
+
+    def run(folder, line='true'):
+        return p.sh('--staged', '--write', str(folder), '--', line, cwd=box.ws, env=box.env)
+
+    r = run(below, f'echo new >{below}/new')
+    ok(r.booted and r.code == 0, p, 'the command ran', r)
+    r = run(below.parent)
+    ok(not r.booted and r.code == 125 and b'holds writes' in r.err and b'pale apply or pale discard' in r.err, p, 'not with a folder above', r)
+    box.verb('apply')
+    r = run(below.parent)
+    ok(not r.booted and b'is for writes' in r.err and b'pale stages rm default' in r.err, p, 'nor when all is applied: another way is named', r)
+    r = box.verb('stages', 'rm', 'default')
+    ok(r.code == 0, p, 'which can be gone', r)
+    r = run(below.parent, f'cat {below}/new')
+    ok(r.booted and r.code == 0 and b'new' in r.out, p, 'and helps', r)
+    box.remove()
+
+
+main(case_an_encrypted_folder, case_a_folder_that_is_gone, case_folders_that_overlap, uids=(1000,))
