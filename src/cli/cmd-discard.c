@@ -62,7 +62,7 @@ int cmd_discard(int argc, char **argv)
 		return apply_report_print(&staged, &(struct apply_report){0}, DEED_DISCARD,
 					  args.values[OPT_JSON] != NULL);
 	progress_begin(&progress, "discarding", false);
-	r = stage_discard(staged.stage, staged_choice_finish(&choice),
+	r = stage_discard(staged.stage, NULL, staged_choice_finish(&choice),
 			  &(struct apply_progress){progress_step, &progress}, &done, &err);
 	progress_end(&progress);
 	if (r == -ECANCELED) {

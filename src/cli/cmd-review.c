@@ -293,7 +293,7 @@ static int drop_rejected(struct session *session, struct staged *staged,
 	if (choice.paths.n == 0)
 		return STATUS_OK;
 	progress_begin(&progress, "discarding", false);
-	r = stage_discard(staged->stage, staged_choice_finish(&choice),
+	r = stage_discard(staged->stage, staged->changes, staged_choice_finish(&choice),
 			  &(struct apply_progress){progress_step, &progress}, &dropped,
 			  session->err);
 	progress_end(&progress);

@@ -38,6 +38,15 @@ static const struct node *node_of(const struct entry *entry)
 	return entry->kind == ENTRY_DELETED ? &entry->change->old : &entry->change->new;
 }
 
+/* What is marked, and goes, is shown by itself: a rename has the marks of what was made. */
+static bool may_be_renamed(const struct entry *entry)
+{
+	const unsigned marks = CHANGE_IS_PROTECTED | CHANGE_IS_CONFLICT;
+
+	return entry->in_patch && !entry->is_git_data &&
+	       !(entry->kind == ENTRY_DELETED && entry->change->flags & marks);
+}
+
 static int side_init(struct side *side, const struct entries *entries, enum entry_kind kind)
 {
 	side->entries = calloc(entries->n + 1, sizeof(*side->entries));
@@ -49,8 +58,8 @@ static int side_init(struct side *side, const struct entries *entries, enum entr
 		const struct entry *entry = &entries->items[i];
 		const struct node *node = node_of(entry);
 
-		if (entry->kind == kind && entry->in_patch && !entry->is_git_data &&
-		    node_is_patchable(node) && node->size > 0 && node->size <= FILE_MAX)
+		if (entry->kind == kind && may_be_renamed(entry) && node_is_patchable(node) &&
+		    node->size > 0 && node->size <= FILE_MAX)
 			side->entries[side->n++] = i;
 	}
 	return 0;

@@ -82,8 +82,6 @@ static int add_accepted(const struct review_item *item, struct chosen *chosen,
 		r = staged_choice_add(change, true, &choice->include_protected);
 	if (r == 0 && (change->flags & CHANGE_IS_CONFLICT) && !(change->flags & CHANGE_MERGES))
 		r = staged_choice_add(change, true, &choice->take_staged);
-	if (r == 0 && item->entry->from && (item->entry->from->flags & CHANGE_IS_PROTECTED))
-		r = staged_choice_add(item->entry->from, true, &choice->include_protected);
 	if (r < 0)
 		return r;
 	if (item_verdict(item) == VERDICT_YES) {

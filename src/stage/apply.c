@@ -12,8 +12,8 @@
 #include "stage/choose.h"
 #include "stage/history.h"
 #include "stage/index.h"
-#include "stage/record.h"
 #include "stage/stage.h"
+#include "stage/synced.h"
 #include "stage/txn-plan.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
@@ -105,10 +105,26 @@ static int carry_out(struct job *job, bool is_discard, struct apply_report *repo
 	return 0;
 }
 
+/* What the crash of a machine may have cut. *RET_ALL: nothing that is staged. */
+static int check_synced(const struct job *job, bool accepts, bool *ret_all, struct err *err)
+{
+	_cleanup_(freep) bool *doubtful = calloc(job->changes->n + 1, sizeof(*doubtful));
+	size_t n = 0;
+	int r = doubtful ? synced_find_doubtful(job->stage, job->changes, doubtful, &n, err)
+			 : err_oom(err);
+
+	for (size_t i = 0; i < job->changes->n && r == 0 && !accepts; i++)
+		if (doubtful[i] && job->verdicts[i].is_taken)
+			r = synced_refuse(&job->changes->items[i], err);
+	*ret_all = n == 0;
+	return r;
+}
+
 static int work(struct job *job, bool is_discard, const struct changes *reviewed,
 		const struct apply_choice *choice, struct apply_report **ret, struct err *err)
 {
 	_cleanup_(apply_report_freep) struct apply_report *report = calloc(1, sizeof(*report));
+	bool synced = false;
 	int r;
 
 	if (!report)
@@ -119,11 +135,16 @@ static int work(struct job *job, bool is_discard, const struct changes *reviewed
 	if (r == 0)
 		r = index_load(job->stage, &job->index, err);
 	if (r == 0 && is_discard)
-		r = choose_discard(job->changes, choice, &job->verdicts, err);
+		r = choose_discard(job->changes, reviewed, choice, &job->verdicts, err);
 	else if (r == 0)
 		r = choose(job->stage, job->changes, reviewed, choice, &job->verdicts, err);
 	if (r == 0)
+		r = check_synced(job, is_discard || choice->accept_unsynced, &synced, err);
+	if (r == 0)
 		r = carry_out(job, is_discard, report, err);
+	/* It has written all to the disk. */
+	if (r == 0 && *report->id && synced)
+		(void)stage_note_synced(job->stage, NULL);
 	if (r == 0 && report_fill(report, job->changes, job->verdicts) < 0)
 		r = err_oom(err);
 	if (r == 0)
@@ -144,8 +165,6 @@ static int run(struct stage *stage, bool is_discard, const struct changes *revie
 		choice = &everything;
 	if (held)
 		job.changes = reviewed;
-	if (r == 0 && !is_discard && !choice->accept_unsynced)
-		r = stage_check_synced(stage, err);
 	if (r == 0)
 		r = work(&job, is_discard, reviewed, choice, ret, err);
 	if (!held)
@@ -160,8 +179,9 @@ int stage_apply(struct stage *stage, const struct changes *reviewed,
 	return run(stage, false, reviewed, choice, progress, ret, err);
 }
 
-int stage_discard(struct stage *stage, const struct apply_choice *choice,
-		  const struct apply_progress *progress, struct apply_report **ret, struct err *err)
+int stage_discard(struct stage *stage, const struct changes *reviewed,
+		  const struct apply_choice *choice, const struct apply_progress *progress,
+		  struct apply_report **ret, struct err *err)
 {
-	return run(stage, true, NULL, choice, progress, ret, err);
+	return run(stage, true, reviewed, choice, progress, ret, err);
 }

@@ -98,10 +98,11 @@ int apply_step(const struct apply_progress *progress, size_t done, size_t total,
 int stage_apply(struct stage *stage, const struct changes *reviewed,
 		const struct apply_choice *choice, const struct apply_progress *progress,
 		struct apply_report **ret, struct err *err);
-/* From the stage alone; the host's side stays as it is. */
-int stage_discard(struct stage *stage, const struct apply_choice *choice,
-		  const struct apply_progress *progress, struct apply_report **ret,
-		  struct err *err);
+/* From the stage alone; the host's side stays as it is. With REVIEWED, what is staged must be
+ * what the user saw; what it was compared with may have changed. */
+int stage_discard(struct stage *stage, const struct changes *reviewed,
+		  const struct apply_choice *choice, const struct apply_progress *progress,
+		  struct apply_report **ret, struct err *err);
 /* Take back the apply or discard ID of the workspace, or the last one that was not
  * taken back (NULL): the host's files are what they were, and what was applied or
  * discarded is staged again, unless something newer is staged in its place. -ENOENT:

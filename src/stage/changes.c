@@ -397,13 +397,11 @@ static int read_root(struct reader *reader)
 	struct upper_visitor visitor = {.entry = take_entry, .gone = take_gone, .data = reader};
 	const struct stage *stage = reader->judge.stage;
 	_cleanup_(fd_closep) int upper = -1, base = -1;
-	int r = stage_upper(stage, reader->root, &upper, reader->err);
+	int r = root_open_both(stage, reader->root, &upper, &base, reader->err);
 
-	if (r == -ENOENT)
+	if (r == 0)
 		return 0;
-	if (r == 0)
-		r = root_open(stage, reader->root, &base, reader->err);
-	if (r == 0)
+	if (r > 0)
 		r = upper_walk(upper, base, &visitor, &reader->relaxed, reader->err);
 	if (r == -ENOMEM)
 		err_oom(reader->err);

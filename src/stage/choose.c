@@ -15,6 +15,8 @@
 #include "stage/stage.h"
 #include "stage/txn-order.h"
 
+static const char NOT_REVIEWED[] = "it is not what was reviewed any more";
+
 struct chooser {
 	const struct stage *stage;
 	const struct changes *changes, *reviewed;
@@ -157,7 +159,7 @@ static void judge(struct chooser *c, size_t i)
 		 !covers(choice->include_protected, choice->n_include_protected, change))
 		leave(verdict, APPLY_PROTECTED, change->why);
 	else if (c->reviewed && c->reviewed != c->changes && !is_as_reviewed(c->reviewed, change))
-		leave(verdict, APPLY_CHANGED, "it is not what was reviewed any more");
+		leave(verdict, APPLY_CHANGED, NOT_REVIEWED);
 	else if (is_locked(c, change))
 		leave(verdict, APPLY_HELD, "git holds a lock there");
 	else if (change->flags & CHANGE_DROPS || does_nothing(change))
@@ -333,8 +335,25 @@ int choose(const struct stage *stage, const struct changes *changes, const struc
 	return 0;
 }
 
-int choose_discard(const struct changes *changes, const struct apply_choice *choice,
-		   struct verdict **ret, struct err *err)
+/* Is what CHANGE stages what the user saw? Some of the review may have been applied since: then
+ * other names of a file have left, and entries of a folder. */
+static bool is_staged_as_seen(const struct changes *reviewed, const struct change *change)
+{
+	const struct change *seen = changes_find(reviewed, change->root, change->path);
+	const struct node *new = &change->new;
+
+	if (!seen || seen->new.type != new->type)
+		return false;
+	if (new->type == NODE_ABSENT)
+		return true;
+	if (new->type == NODE_DIR)
+		return seen->new.mode == new->mode;
+	return seen->new.nlink > 1 ? node_is_unmoved(&seen->new, new)
+				   : is_same_staged(&seen->new, new);
+}
+
+int choose_discard(const struct changes *changes, const struct changes *reviewed,
+		   const struct apply_choice *choice, struct verdict **ret, struct err *err)
 {
 	struct chooser c = {.changes = changes, .choice = choice};
 
@@ -357,6 +376,8 @@ int choose_discard(const struct changes *changes, const struct apply_choice *cho
 		if (up && up->kind == CHANGE_TYPE && up->old.type == NODE_DIR &&
 		    !c.verdicts[index_of(&c, up)].is_taken)
 			leave(verdict, APPLY_HELD, "a staged file is in the place of its folder");
+		else if (verdict->is_taken && reviewed && !is_staged_as_seen(reviewed, change))
+			leave(verdict, APPLY_CHANGED, NOT_REVIEWED);
 	}
 	*ret = c.verdicts;
 	return 0;

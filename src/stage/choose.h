@@ -24,8 +24,8 @@ struct verdict {
 int choose(const struct stage *stage, const struct changes *changes, const struct changes *reviewed,
 	   const struct apply_choice *choice, struct verdict **ret, struct err *err);
 /* For discard: what is asked for is taken. */
-int choose_discard(const struct changes *changes, const struct apply_choice *choice,
-		   struct verdict **ret, struct err *err);
+int choose_discard(const struct changes *changes, const struct changes *reviewed,
+		   const struct apply_choice *choice, struct verdict **ret, struct err *err);
 
 int report_fill(struct apply_report *report, const struct changes *changes,
 		const struct verdict *verdicts);

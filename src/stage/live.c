@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "base/sys.h"
 #include "stage/access.h"
+#include "stage/roots.h"
 #include "stage/slots.h"
 #include "stage/stage.h"
 
@@ -446,16 +447,9 @@ void stage_leave(struct stage *stage, const char *run_id)
 
 static bool holds_nothing(const struct stage *stage)
 {
-	for (unsigned i = 0; i < stage->n_roots; i++) {
-		_cleanup_(fd_closep) int upper = -1;
-		_cleanup_(fd_closep) int dir = -1;
-
-		if (stage_upper(stage, i, &upper, NULL) < 0)
-			continue;
-		dir = openat(upper, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (dir < 0 || !dir_is_empty(dir))
+	for (unsigned i = 0; i < stage->n_roots; i++)
+		if (!root_holds_nothing(stage, i))
 			return false;
-	}
 	return true;
 }
 

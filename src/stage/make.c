@@ -208,8 +208,8 @@ int make_acl(int from_dir, const char *from_name, int to_dir, const char *to_nam
 	return fd_chmod(to, mode);
 }
 
-int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,
-	      const char *to_name)
+int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int like,
+	      int to_dir, const char *to_name)
 {
 	_cleanup_(fd_closep) int fd = open_new(to_dir, to_name);
 	int r;
@@ -217,6 +217,8 @@ int make_text(const void *data, size_t len, const struct node *node, mode_t mode
 	if (fd < 0)
 		return fd;
 	r = fd_write_all(fd, data, len);
+	if (r == 0 && like >= 0)
+		r = xattr_copy_users(like, fd);
 	if (r == 0)
 		r = finish_file(fd, node, mode);
 	if (r < 0)

@@ -18,6 +18,7 @@ int make_needs_no_copy(int dir, const char *name, const struct node *node, mode_
 /* The access list of a file that stands at FROM becomes that of the one at TO: without it
  * the bits of the group in MODE would say more than they did. */
 int make_acl(int from_dir, const char *from_name, int to_dir, const char *to_name, mode_t mode);
-/* A regular file of these bytes. */
-int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int to_dir,
-	      const char *to_name);
+/* A regular file of these bytes, with NODE's owner and time, and the user's attributes of LIKE,
+ * which may be -1. */
+int make_text(const void *data, size_t len, const struct node *node, mode_t mode, int like,
+	      int to_dir, const char *to_name);

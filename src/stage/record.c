@@ -204,13 +204,11 @@ static int record_root(struct recorder *recorder)
 	struct upper_visitor visitor = {.entry = take_entry, .gone = take_gone, .data = recorder};
 	const struct stage *stage = recorder->judge.stage;
 	_cleanup_(fd_closep) int upper = -1, base = -1;
-	int r = stage_upper(stage, recorder->root, &upper, recorder->err);
+	int r = root_open_both(stage, recorder->root, &upper, &base, recorder->err);
 
-	if (r == -ENOENT)
+	if (r == 0)
 		return 0;
-	if (r == 0)
-		r = root_open(stage, recorder->root, &base, recorder->err);
-	if (r == 0)
+	if (r > 0)
 		r = upper_walk(upper, base, &visitor, &recorder->relaxed, recorder->err);
 	if (r == -ENOMEM)
 		err_oom(recorder->err);

@@ -17,8 +17,3 @@ struct stage_summary {
  * vanishes meanwhile is passed over. */
 int stage_record(struct stage *stage, const char *run_id, struct stage_summary *ret,
 		 struct err *err);
-
-/* Write all of it to the disk, and note that. A volatile overlay does not. */
-int stage_sync(struct stage *stage, struct err *err);
-/* -EUCLEAN: the machine stopped before what is staged had reached the disk. */
-int stage_check_synced(const struct stage *stage, struct err *err);

@@ -93,6 +93,16 @@ int stage_end(struct stage *stage, const char *run_id, struct err *err)
 	return append(stage, &line, err);
 }
 
+int stage_note_synced(struct stage *stage, struct err *err)
+{
+	_cleanup_(str_release) struct str line = {0};
+	struct timespec now = clock_now(CLOCK_REALTIME);
+
+	if (str_appendf(&line, "synced %lld.%09ld", (long long)now.tv_sec, now.tv_nsec) < 0)
+		return err_oom(err);
+	return append(stage, &line, err);
+}
+
 static bool take_time(const char *text, struct timespec *ret)
 {
 	char *end;
@@ -144,6 +154,19 @@ static void take_end(struct list *list, char *words[3])
 		}
 }
 
+/* Those that began before. */
+static void take_synced(struct list *list, const char *time)
+{
+	struct timespec synced;
+
+	if (!take_time(time, &synced))
+		return;
+	for (size_t i = list->len; i-- > 0 && !list->items[i].is_synced;) {
+		list->items[i].is_synced = true;
+		list->items[i].synced = synced;
+	}
+}
+
 static int take_line(struct list *list, char *line)
 {
 	size_t len = strlen(line), n = 0;
@@ -162,6 +185,8 @@ static int take_line(struct list *list, char *line)
 		return take_begin(list, words);
 	if (n == 4 && str_eq(words[0], "end"))
 		take_end(list, words);
+	if (n == 3 && str_eq(words[0], "synced"))
+		take_synced(list, words[1]);
 	return 0;
 }
 

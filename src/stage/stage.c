@@ -20,11 +20,14 @@
 #include "base/private-dir.h"
 #include "base/str.h"
 #include "base/tree-remove.h"
+#include "stage/access.h"
 #include "stage/live.h"
+#include "stage/roots.h"
 #include "stage/slots.h"
 #include "stage/text.h"
 
 #define STAGES    "stages"
+#define REMOVED   ".removed-" /* in it: no name of a stage */
 #define HEAD      "pale-stage 2"
 #define OLD_HEAD  "pale-stage 1"
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -378,6 +381,22 @@ int stage_open(const char *state_dir, const char *name, bool create, struct stag
 	return 0;
 }
 
+/* What overlaps root I. That stays one of the stage, since an undo may need it. */
+static int refuse_root(const struct stage *stage, unsigned i, const char *path, struct err *err)
+{
+	bool empty = root_holds_nothing(stage, i);
+
+	err_set(err, ERR_POLICY, -EEXIST,
+		"stage %s %s writes in %s, and %s cannot have some of its own", stage->name,
+		empty ? "is for" : "holds", stage->roots[i].path, path);
+	if (empty)
+		return err_hint(err, -EEXIST,
+				"use another --stage, or pale stages rm %s once it is empty: an "
+				"undo there is not possible then",
+				stage->name);
+	return err_hint(err, -EEXIST, "pale apply or pale discard them first, or use --stage");
+}
+
 int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, struct err *err)
 {
 	int r;
@@ -390,13 +409,8 @@ int stage_add_root(struct stage *stage, const char *path, unsigned *ret_index, s
 	/* The workspace is laid over what holds it; nothing else is. */
 	for (size_t i = 0; i < stage->n_roots; i++)
 		if (path_covers(stage->roots[i].path, path) ||
-		    (i > 0 && path_covers(path, stage->roots[i].path))) {
-			err_set(err, ERR_POLICY, -EEXIST,
-				"stage %s holds writes in %s, and %s cannot have some of its own",
-				stage->name, stage->roots[i].path, path);
-			return err_hint(err, -EEXIST,
-					"pale apply or pale discard them first, or use --stage");
-		}
+		    (i > 0 && path_covers(path, stage->roots[i].path)))
+			return refuse_root(stage, (unsigned)i, path, err);
 	if (add_root(stage, path) < 0)
 		return err_oom(err);
 	r = write_file(stage, err);
@@ -526,20 +540,47 @@ int stage_list(const char *state_dir, char ***ret_names, struct err *err)
 	return 0;
 }
 
+/* What is left of others, whose removal was interrupted: nobody has the lock of the folder. */
+static void sweep_removed(int stages)
+{
+	_cleanup_(fd_closep) int fd = openat(stages, ".", DIR_FLAGS);
+	_cleanup_(strv_release) struct strv names = {0};
+
+	if (fd < 0 || dir_names(fd, &names) < 0)
+		return;
+	for (size_t i = 0; i < names.len; i++) {
+		_cleanup_(fd_closep) int left = str_starts(names.items[i], REMOVED)
+							? openat(stages, names.items[i], DIR_FLAGS)
+							: -1;
+
+		if (left >= 0 && flock(left, LOCK_EX | LOCK_NB) == 0)
+			(void)tree_remove(stages, names.items[i]);
+	}
+}
+
 int stage_remove(struct stage *stage, struct err *err)
 {
 	_cleanup_(freep) char *parent = strndup(stage->path,
 						(size_t)(strrchr(stage->path, '/') - stage->path));
 	_cleanup_(fd_closep) int dir = parent ? open(parent, DIR_FLAGS) : -1;
-	int r;
+	char aside[64];
+	struct stat st;
+	int r = 0;
 
 	if (!parent)
 		return err_oom(err);
-	if (dir < 0)
+	if (dir < 0 || fstat(stage->dir_fd, &st) < 0)
 		return err_sys(err, -errno, "open %s", parent);
-	/* First what says that it is one: half of a stage is none. */
-	if (unlinkat(stage->dir_fd, "stage", 0) < 0 && errno != ENOENT)
-		return err_sys(err, -errno, "remove stage %s", stage->name);
-	r = tree_remove(dir, stage->name);
+	(void)flock(stage->dir_fd, LOCK_EX | LOCK_NB);
+	snprintf(aside, sizeof(aside), REMOVED "%llu", (unsigned long long)st.st_ino);
+	/* First what says that it is one: half of a stage is none. Then its name, since the rest
+	 * may take long, and be interrupted. */
+	if ((unlinkat(stage->dir_fd, "stage", 0) < 0 && errno != ENOENT) ||
+	    renameat(dir, stage->name, dir, aside) < 0)
+		r = -errno;
+	if (r == 0)
+		r = tree_remove(dir, aside);
+	if (r == 0)
+		sweep_removed(dir);
 	return r < 0 ? err_sys(err, r, "remove stage %s", stage->name) : 0;
 }

@@ -112,7 +112,8 @@ struct stage_run {
 	pid_t pid; /* of the supervisor */
 	struct timespec t0;
 	struct timespec ended;
-	bool is_ended;
+	struct timespec synced; /* … when what it had left was written to the disk */
+	bool is_ended, is_synced;
 	char boot[STAGE_BOOT_MAX];
 	char *command;
 };
@@ -120,6 +121,8 @@ struct stage_run {
 int stage_begin(struct stage *stage, const char *run_id, pid_t pid, struct timespec t0,
 		const char *command, struct err *err);
 int stage_end(struct stage *stage, const char *run_id, struct err *err);
+/* All that is staged is on the disk now. */
+int stage_note_synced(struct stage *stage, struct err *err);
 /* In the order in which they began; lines that are broken are passed over. */
 int stage_runs(const struct stage *stage, struct stage_run **ret, size_t *ret_n, struct err *err);
 void stage_runs_free(struct stage_run *runs, size_t n);

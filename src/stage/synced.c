@@ -1,91 +1,88 @@
 /* SPDX-License-Identifier: MIT */
-/* A volatile overlay may lose what was written when the machine stops. What was
- * synced is noted: <stage>/synced has the boot and how many runs there had been. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+/* synced - what of a stage a crash of the machine may have cut. */
+#include "stage/synced.h"
 
-#include "base/cleanup.h"
+#include <errno.h>
+#include <time.h>
+
+#include "base/clock.h"
 #include "base/err.h"
-#include "base/fd.h"
-#include "base/file.h"
-#include "base/str.h"
-#include "stage/access.h"
-#include "stage/record.h"
+#include "stage/changes.h"
 #include "stage/stage.h"
 
-enum { NOTE_MAX = 256 };
-
-int stage_sync(struct stage *stage, struct err *err)
-{
-	_cleanup_(str_release) struct str note = {0};
-	char boot[STAGE_BOOT_MAX];
+struct log {
 	struct stage_run *runs;
 	size_t n;
-	int r = stage_boot_id(boot, err);
+	struct timespec boot_time, synced;
+	char boot[STAGE_BOOT_MAX];
+	const char *asked; /* last, and what was found: many changes are of one run */
+	const struct stage_run *found;
+};
 
-	if (r == 0)
-		r = stage_runs(stage, &runs, &n, err);
-	if (r < 0)
-		return r;
-	stage_runs_free(runs, n);
-	for (unsigned i = 0; i < stage->n_roots; i++) {
-		_cleanup_(fd_closep) int path = -1, fd = -1;
+static struct timespec time_of_boot(void)
+{
+	struct timespec now = clock_now(CLOCK_REALTIME), up = clock_now(CLOCK_BOOTTIME);
 
-		r = stage_upper(stage, i, &path, err);
-		if (r == -ENOENT)
-			continue;
-		if (r < 0)
-			return r;
-		fd = openat(path, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 || syncfs(fd) < 0)
-			return err_sys(err, -errno, "sync stage %s", stage->name);
+	now.tv_sec -= up.tv_sec;
+	now.tv_nsec -= up.tv_nsec;
+	if (now.tv_nsec < 0) {
+		now.tv_nsec += 1000000000;
+		now.tv_sec--;
 	}
-	if (str_appendf(&note, "%s %zu\n", boot, n) < 0)
-		return err_oom(err);
-	return file_replace(stage->dir_fd, "synced", note.data, note.len, 0600, err);
+	return now;
 }
 
-/* How many runs of the boot in BOOT were synced. */
-static size_t read_note(const struct stage *stage, char boot[STAGE_BOOT_MAX])
+static const struct stage_run *find_run(struct log *log, const char *id)
 {
-	_cleanup_(fd_closep) int fd = open_file(stage->dir_fd, "synced", 0);
-	_cleanup_(str_release) struct str note = {0};
-	size_t len;
-
-	boot[0] = '\0';
-	if (fd < 0 || fd_read_all(fd, NOTE_MAX, &note) < 0)
-		return 0;
-	len = strcspn(str_text(&note), " ");
-	if (len >= STAGE_BOOT_MAX || !note.data || !note.data[len])
-		return 0;
-	memcpy(boot, note.data, len);
-	boot[len] = '\0';
-	return strtoul(note.data + len, NULL, 10);
+	if (id == log->asked)
+		return log->found;
+	log->asked = id;
+	log->found = NULL;
+	for (size_t i = log->n; i-- > 0 && !log->found;)
+		if (str_eq(log->runs[i].id, id))
+			log->found = &log->runs[i];
+	return log->found;
 }
 
-int stage_check_synced(const struct stage *stage, struct err *err)
+static bool is_doubtful(struct log *log, const struct change *change)
 {
-	char boot[STAGE_BOOT_MAX], noted[STAGE_BOOT_MAX];
-	struct stage_run *runs;
-	size_t n, synced;
-	int r = stage_boot_id(boot, err);
+	const struct stage_run *run = find_run(log, change->run);
+
+	if (run)
+		return !run->is_synced && !str_eq(run->boot, log->boot);
+	/* The log itself was not written to the disk. What goes has nothing to be cut. */
+	return change->new.type !=
+		       NODE_ABSENT &&timespec_compare(change->new.ctime, log->boot_time) < 0 &&
+	       timespec_compare(change->new.ctime, log->synced) > 0;
+}
+
+int synced_find_doubtful(const struct stage *stage, const struct changes *changes, bool *ret,
+			 size_t *ret_n, struct err *err)
+{
+	struct log log = {.boot_time = time_of_boot()};
+	int r = stage_boot_id(log.boot, err);
 
 	if (r == 0)
-		r = stage_runs(stage, &runs, &n, err);
+		r = stage_runs(stage, &log.runs, &log.n, err);
 	if (r < 0)
 		return r;
-	synced = read_note(stage, noted);
-	for (size_t i = 0; i < n && r == 0; i++)
-		if (!str_eq(runs[i].boot, boot) && i >= synced) {
-			r = err_set(err, ERR_SYSTEM, -EUCLEAN,
-				    "the machine was restarted before the changes of run %s were "
-				    "written to the disk: they may be incomplete",
-				    runs[i].id);
-			err_hint(err, r, "look at them with pale diff first");
-		}
-	stage_runs_free(runs, n);
-	return r;
+	for (size_t i = 0; i < log.n; i++)
+		if (timespec_compare(log.runs[i].synced, log.synced) > 0)
+			log.synced = log.runs[i].synced;
+	*ret_n = 0;
+	for (size_t i = 0; i < changes->n; i++) {
+		ret[i] = is_doubtful(&log, &changes->items[i]);
+		*ret_n += ret[i];
+	}
+	stage_runs_free(log.runs, log.n);
+	return 0;
+}
+
+int synced_refuse(const struct change *change, struct err *err)
+{
+	err_set(err, ERR_SYSTEM, -EUCLEAN,
+		"the machine was restarted before %s was known to be on the disk: it may be "
+		"incomplete",
+		*change->path ? change->path : "what is staged");
+	return err_hint(err, -EUCLEAN, "look at it with pale diff first");
 }

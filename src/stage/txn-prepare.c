@@ -185,6 +185,27 @@ static bool is_linked(const struct txn_item *item)
 	return item->staged.type == NODE_FILE && item->staged.nlink > 1 && !item->is_protected;
 }
 
+/* The host's file with other lines in it: what else it has is not asked about. */
+static int make_edited(const struct txn *txn, size_t i)
+{
+	const struct txn_item *item = &txn->items[i];
+	const struct txn_root *root = &txn->roots[item->root];
+	_cleanup_(fd_closep) int parent = -1, like = -1;
+	struct node node = item->staged;
+	const char *name;
+	char key[24];
+
+	if (item->old.type == NODE_FILE) {
+		node.uid = item->old.uid;
+		node.gid = item->old.gid;
+		parent = open_parent(root->base_fd, item->path, &name);
+	}
+	if (parent >= 0)
+		like = open_file(parent, name, item->old.ino);
+	return make_text(item->text, item->text_len, &node, item->mode, like, root->store_fd,
+			 txn_key(i, key));
+}
+
 static int make_new(struct txn *txn, size_t i, struct links *links, struct relaxed *relaxed)
 {
 	struct txn_item *item = &txn->items[i];
@@ -196,8 +217,7 @@ static int make_new(struct txn *txn, size_t i, struct links *links, struct relax
 
 	txn_key(i, key);
 	if (item->has_text)
-		return make_text(item->text, item->text_len, &item->staged, item->mode,
-				 root->store_fd, key);
+		return make_edited(txn, i);
 	first = is_linked(item) ? links_find(links, item->root, item->staged.ino) : NULL;
 	if (first)
 		return linkat(root->store_fd, txn_key(first->item, other), root->store_fd, key, 0) <

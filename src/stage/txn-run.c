@@ -455,8 +455,11 @@ static int explain(const struct txn_item *item, int r, struct err *err)
 		return err_set(err, ERR_SYSTEM, r, "%s was changed by somebody else meanwhile",
 			       item->path);
 	if (r == -EXDEV)
-		return err_set(err, ERR_UNSUPPORTED, r, "another file system is mounted at %s",
-			       item->path);
+		return err_set(
+			err, ERR_UNSUPPORTED, r,
+			"nothing can be moved to %s: the folder that it is in is on another file "
+			"system, a subvolume, or encrypted by itself",
+			item->path);
 	return err_sys(err, r, "change %s", item->path);
 }
 

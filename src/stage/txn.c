@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "base/private-dir.h"
 #include "base/tree-remove.h"
+#include "stage/apart.h"
 #include "stage/roots.h"
 #include "stage/stage.h"
 
@@ -310,12 +311,6 @@ static bool is_needed(const struct txn *txn, size_t root)
 	return false;
 }
 
-/* The kernel compares the mounts before it looks for the names. */
-static bool is_apart(int store, int base)
-{
-	return renameat(store, "no-such-name", base, "no-such-name") < 0 && errno == EXDEV;
-}
-
 static int open_root(struct txn *txn, size_t i, struct err *err)
 {
 	struct txn_root *root = &txn->roots[i];
@@ -337,7 +332,7 @@ static int open_root(struct txn *txn, size_t i, struct err *err)
 		_cleanup_(fd_closep) int store = openat(txn->dir_fd, "store", DIR_FLAGS);
 
 		root->base = now;
-		root->is_apart = store >= 0 && is_apart(store, root->base_fd);
+		root->is_apart = store >= 0 && folders_are_apart(store, root->base_fd);
 	} else if (now.ino != root->base.ino) {
 		return err_set(err, ERR_SYSTEM, -ESTALE, "%s is another folder by now", root->path);
 	}

@@ -9,12 +9,12 @@
  *       ID/journal        lines of lines.h
  *       ID/store/K        what item K puts into the base, or took out of it
  *       ID/staged/K       what item K took out of the upper layer
- *       ID/old/K          where a root is on another mount: copies of what was there
+ *       ID/old/K          where a root is apart, see apart.h: copies of what was there
  *
  * An item has a file or folder on each of two sides, the base and the store, and
  * its commit is one rename that exchanges them. Which side is which is told by the
  * numbers of the inodes. So every step can be repeated, in both directions: after a
- * crash, and for undo. On another mount, where nothing can be renamed out of it,
+ * crash, and for undo. Where nothing can be renamed between it and the base,
  * the store is a folder at the top of the root, there only while it is needed.
  *
  * A new file that a copy would not differ from is not copied: the staged one itself is
@@ -97,7 +97,7 @@ struct txn_upper {
 struct txn_root {
 	char *path;
 	struct node base;
-	bool is_apart; /* on another mount than the store */
+	bool is_apart; /* nothing can be renamed between it and the store, see apart.h */
 	/* Open while it is worked on. */
 	int base_fd, upper_fd, store_fd;
 };

@@ -274,6 +274,17 @@ def protected():
         doc = box.pale("apply", "--json").json()
         eq([(c["path"], c["outcome"]) for c in doc["changes"]],
            [(".git/hooks/post-commit", "protected")], "--json")
+    with StageBox({".envrc": NUMBERS, "a": NUMBERS + "a\n", "c": NUMBERS + "c\n"}) as box:
+        box.staged("mv .envrc notes; mv a b; mv c d")
+        eq(box.pale("diff", "--name-status").out, "D\t.envrc\nR100\ta\tb\nR100\tc\td\nA\tnotes\n",
+           "a protected file that goes is no mere rename")
+        t = Terminal(box, "diff", env={"PALE_PAGER": "cat"})
+        ok(t.end() == 0 and b"PROTECTED" in t.seen.split(b"a/.envrc")[0], "it is marked", t.seen)
+        marked = [c["path"] for c in box.pale("diff", "--json").json()["changes"] if c["protected"]]
+        eq(marked, [".envrc"], "in --json, too")
+        box.write("c", NUMBERS + "mine\n")
+        eq(box.pale("diff", "--name-status").out, "D\t.envrc\nR100\ta\tb\nD\tc\nA\td\nA\tnotes\n",
+           "nor is one that changed on the host")
 
 
 def hunks():
@@ -493,6 +504,25 @@ def stages():
 SLOW = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=openat,openat2,renameat2,statx:delay_enter=2000"]
 
 
+def removed():
+    """A stage whose removal is interrupted is gone, and so is in the end all that was in it."""
+    with StageBox({"a": "1\n"}) as box:
+        for call, numbers in (("unlinkat", (2, 10, 60)), ("renameat", (2, 3))):
+            for number in numbers:
+                box.staged("echo 2 >a; mkdir -p d/d; for i in $(seq 40); do echo $i >d/$i; echo $i >d/d/$i; done")
+                stages = os.path.dirname(box.stage())
+                r = subprocess.run(["strace", "-f", "-o", "/dev/null", "-e",
+                                    f"inject={call}:signal=SIGKILL:when={number}", PALE, "stages", "rm", "-f", "default"],
+                                   cwd=box.ws, env=box.env, capture_output=True, check=False)
+                left = os.listdir(stages)
+                ok(r.returncode != 0 and left, f"{call} {number}: killed while something is left", (r, left))
+                has(box.pale("stages").out, "there is no stage", "there is no such stage any more")
+                box.staged("echo 3 >a")
+                eq((box.pale("diff", "--name-status").out, len(box.raw("diff").splitlines())), ("M\ta\n", 7), "a new one has its name")
+                eq(box.pale("stages", "rm", "-f", "default").status, 0, "which is removed")
+                eq(os.listdir(stages), [], "with what was left of the other")
+
+
 def interrupt(box, verb, word):
     """Ctrl-C as soon as a verb, slowed down, shows how far it is: its status, and what it printed."""
     t = Terminal(box, verb, wrap=SLOW)
@@ -558,6 +588,65 @@ def recovered():
         ok("end" in said, f"seen: {sorted(said)}")
 
 
+def boot_before(box, keep=0):
+    """All runs but the last KEEP were begun before the machine was restarted."""
+    log = os.path.join(box.stage(), "runs")
+    with open(log, encoding="ascii") as file:
+        lines = [line for line in file.read().split("\n") if line]
+    begun = [line for line in lines if line.startswith("begin ")]
+    for i, line in enumerate(lines):
+        if line not in begun[:len(begun) - keep]:
+            continue
+        words = line.split(" ")[:-1]
+        words[4] = "11111111-2222-3333-4444-555555555555"
+        text, checksum = " ".join(words), 2166136261
+        for c in text.encode():
+            checksum = (checksum ^ c) * 16777619 % 2**32
+        lines[i] = f"{text} {checksum:08x}"
+    with open(log, "w", encoding="ascii") as file:
+        file.write("\n".join(lines) + "\n")
+
+
+def restarted():
+    """What a restart of the machine may have cut is refused, and nothing else, nor for good."""
+    with StageBox({"a": "1\n", "b": "1\n"}) as box:
+        box.staged("echo 2 >a; echo 2 >b")
+        boot_before(box)
+        r = box.pale("apply")
+        ok(r.status == 1 and "the machine was restarted" in r.err and "accept-unsynced" in r.err and tree(box.ws)[b"a"][1] == b"1\n",
+           "of an earlier boot: refused", r)
+        box.staged("echo 3 >c")
+        r = box.pale("apply", "c")
+        ok(r.status == 0 and tree(box.ws)[b"c"][1] == b"3\n", "what a run has left since then is not", r)
+        r = box.pale("apply", "a")
+        ok(r.status == 1 and "restarted" in r.err, "the others still are", r)
+        r = box.pale("apply", "--accept-unsynced", "a")
+        ok(r.status == 0 and tree(box.ws)[b"a"][1] == b"2\n", "until they are taken as they are", r)
+        r = box.pale("apply")
+        ok(r.status == 1 and "restarted" in r.err, "each of them", r)
+        box.pale("apply", "--accept-unsynced")
+        box.staged("true")
+        boot_before(box)
+        box.staged("echo 4 >c")
+        r = box.pale("apply")
+        ok(r.status == 0 and tree(box.ws)[b"c"][1] == b"4\n", "runs that left nothing matter no more", r)
+        box.staged("echo 5 >c; echo 5 >.envrc")
+        r = box.pale("apply")
+        ok(r.status == 0 and "protected" in r.out, "an apply writes all to the disk, also what it leaves", r)
+        boot_before(box)
+        r = box.pale("apply", "--include-protected", ".envrc")
+        ok(r.status == 0 and tree(box.ws)[b".envrc"][1] == b"5\n", "which the next boot may take", r)
+        box.staged("echo 6 >c")
+        os.unlink(os.path.join(box.stage(), "index"))
+        r = box.pale("apply")
+        ok(r.status == 0, "a change of this boot whose run is not known", r)
+        box.staged("echo 7 >c")
+        boot_before(box)
+        os.unlink(os.path.join(box.stage(), "runs"))
+        r = box.pale("apply")
+        ok(r.status == 0, "nor is the log needed for that", r)
+
+
 def cost():
     """Work follows the changes, not the tree: the same calls in both."""
     counts = []
@@ -586,8 +675,8 @@ if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
                  on_terminals, pagers, protected, hunks, conflicts, merging,
                  patch_of_conflicts, discards, undo_refuses, whose,
-                 stages,
-                 interrupted, progress, recovered, cost):
+                 stages, removed,
+                 interrupted, progress, recovered, restarted, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
             case()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Boxes with something staged, pale on a terminal, and trees to compare."""
 import fcntl
+import glob
 import os
 import pty
 import select
@@ -48,6 +49,10 @@ class StageBox(Box):
         return subprocess.run([PALE, *args], cwd=cwd or self.ws, env=self.env,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
                               check=False).stdout
+
+    def stage(self, name="default"):
+        """Its folder."""
+        return glob.glob(os.path.join(self.env["XDG_STATE_HOME"], "pale", "*", "stages", name))[0]
 
     def clone(self, name):
         """The commit again, in a folder of its own."""

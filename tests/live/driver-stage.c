@@ -149,7 +149,7 @@ static int with_stage(const char *verb, struct stage *stage, char **args, struct
 	if (str_eq(verb, "apply"))
 		r = stage_apply(stage, NULL, &choice, NULL, &report, err);
 	else if (str_eq(verb, "discard"))
-		r = stage_discard(stage, &choice, NULL, &report, err);
+		r = stage_discard(stage, NULL, &choice, NULL, &report, err);
 	else
 		err_set(err, ERR_USAGE, r, "no verb %s", verb);
 	return r < 0 ? r : print_report(report);

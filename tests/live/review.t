@@ -296,6 +296,26 @@ def case_changed_meanwhile(p):
         ok(t.left() == ['M', 'a'], p, 'the other one is staged', t.left())
 
 
+def case_rejected_and_changed_meanwhile(p):
+    """Nor is it thrown away: what a run made of it after it was rejected was seen by nobody."""
+    with Tmux(p, SIZES[0], {'a': '1\n', 'b': '1\n', 'c': NUMBERS}, 'echo 2 >a; echo 2 >b; sed -i -e s/^5$/five/ -e s/^50$/fifty/ c; '
+              'mkdir d; echo 1 >d/x; echo 1 >d/y; ln d/x d/z; chmod 0 d/y; echo 2 >gone') as t:
+        t.review()
+        t.press('n', r'2/7 .*b$', 'rejected')
+        t.press('n', r'3/7 .*hunk 1/2  c', 'and another')
+        t.press('y', r'3/7 .*hunk 2/2  c', 'in part')
+        t.press('n', r'4/7 .*d/x', 'and in part not')
+        t.press('y', r'5/7 .*d/y', 'accepted')
+        t.press('n', r'6/7 .*d/z', 'rejected, in one folder')
+        t.press('n', r'7/7 .*gone', 'rejected, another name of what was accepted')
+        t.staged('echo better >a; rm gone; echo more >e')
+        t.press('n', 'accepted: 2 files', 'the question')
+        t.press('y', 'status=1', 'done')
+        ok(t.left() == ['M', 'a', 'A', 'e'] and b'+better' in t.pale('diff', 'a').out, p, 'what was not seen is staged still', t.left())
+        ok(t.read('c') == NUMBERS.replace('\n5\n', '\nfive\n') and t.read('d/x') == '1\n' and t.read('d/z') is None, p,
+           'the rest was done', t.screen)
+
+
 NAMES = [b'new\nline', b'tab\there', b'-dash', b'--all', b'\xff\xfe', b'x' * 255, b'\x1b[2Jctl\x07', b'...', b' sp ace ',
          b'quo"t\'e', b'back\\slash', b'\\x1b', b'%s', b'$(touch owned)', 'bi\u202edi'.encode(), b'a:1', b'*']
 
@@ -362,4 +382,4 @@ def case_repository_SW29(p):
 
 
 main(case_decide, case_keep, case_place, case_large, case_every_end, case_no_terminal,
-     case_conflict, case_merging, case_changed_meanwhile, case_names_SW11, case_repository_SW29, uids=(1000,))
+     case_conflict, case_merging, case_changed_meanwhile, case_rejected_and_changed_meanwhile, case_names_SW11, case_repository_SW29, uids=(1000,))

@@ -382,6 +382,24 @@ def case_what_git_locks(p):
         ok(logs()[0] != before[0] and r.code == 0, p, 'twin: all of it', r)
 
 
+def case_what_else_a_file_has(p):
+    """Of a file that is applied in part, or merged, only lines are another: owner and attributes are the host's."""
+    lines = [f'{i}\n' for i in range(60)]
+    fresh(p, part=''.join(lines), merged=''.join(lines), whole=''.join(lines))
+    for name in ('part', 'merged', 'whole'):
+        os.setxattr(p.ws / name, 'user.mine', b'kept')
+        if p.is_root:
+            os.chown(p.ws / name, 1234, 2345)
+    staged(p, 'for i in part merged whole; do sed -e s/^5$/five/ -e s/^50$/fifty/ $i >new; mv new $i; done')
+    (p.ws / 'merged').write_text(''.join(lines[:30] + ['mine\n'] + lines[30:]))
+    r = p.verb('apply', '--hunk', 'part:1', 'merged', 'whole')
+    ok(r.code == 0 and [(p.ws / n).read_text().count('fifty') for n in ('part', 'merged', 'whole')] == [0, 1, 1] and
+       'mine' in (p.ws / 'merged').read_text(), p, 'applied in part, merged, as a whole', r)
+    has = [(os.listxattr(p.ws / n), (p.ws / n).stat().st_uid) for n in ('part', 'merged', 'whole')]
+    ok(has[0] == has[1] == (['user.mine'], 1234 if p.is_root else os.stat(p.ws).st_uid), p, 'the host\'s file with other lines', has)
+    ok(has[2] == ([], os.stat(p.ws).st_uid), p, 'twin: as a whole it is the staged one', has)
+
+
 def case_commands_to_type(p):
     """What apply says can be done works where it is typed, and nothing else does."""
     fresh(p, **{'pale.toml': ''})
@@ -397,7 +415,7 @@ def case_commands_to_type(p):
 
 
 main(case_a_link_above_what_is_protected_PT02, case_a_file_that_became_a_folder, case_one_file_by_two_names,
-     case_what_runs_later_is_marked_PT03_PT05, case_what_git_locks, case_commands_to_type, case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
+     case_what_runs_later_is_marked_PT03_PT05, case_what_git_locks, case_commands_to_type, case_what_else_a_file_has, case_a_link_where_the_base_has_a_folder_SW01, case_devices_and_whiteouts_SW03, case_attributes_of_the_overlay_SW04,
      case_a_folder_of_somebody_else, case_holes_SW09, case_two_at_once_SW21,
      case_files_that_cannot_be_written_SW23, case_fifos_and_sockets_SW27,
      case_protected_names_PT01_PT02_PT03_PT07, case_setuid_bits, case_other_names_SW11,
