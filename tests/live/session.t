@@ -439,6 +439,29 @@ def case_policy_changes(p):
         ok(r.code == 125 and b'still run in it' in r.err and box.verb('wait', run, '--timeout', '50ms').code == 124, p, 'unless somebody uses it', r)
 
 
+def case_policy_changes_meanwhile(p):
+    """While a session starts: what has been read by then is not what holds."""
+    if not shutil.which('strace'):
+        return skip(p, 'no strace')
+    changes = {'changed': lambda path: path.write_text('[sandbox.env]\nset = { V = "new" }\n'), 'removed': lambda path: path.unlink()}
+    for what, change in changes.items():
+        with Box(p, 'meanwhile') as box:
+            path = box.ws / 'pale.toml'
+            box.p.write(path, '[sandbox.env]\nset = { V = "old" }\n')
+            begin = time.monotonic()
+            # sockets of the host are asked for when all files have been read
+            start = box.p.start('strace', '-qq', '-o', '/dev/null', '-e', 'trace=sendto', '-e', 'inject=sendto:delay_enter=500000:when=1',
+                                box.p.pale_path, 'session', 'start', 's', cwd=box.ws, env=box.env, stderr=subprocess.PIPE)
+            time.sleep(0.25)
+            change(path)
+            err = start.communicate(timeout=20)[1]
+            if time.monotonic() - begin < 0.5:
+                return skip(p, 'nothing is delayed here')
+            ok(start.returncode == 0, p, f'pale.toml is {what} meanwhile: it starts', err)
+            r = box.exec('-s', 's', '--', 'sh', '-c', 'echo "BOOTED $V"')
+            ok(r.out == (b'BOOTED new\n' if what == 'changed' else b'BOOTED \n'), p, 'with what holds now', r)
+
+
 def case_trust_is_withdrawn(p):
     with Box(p, 'trust') as box:
         box.p.write(box.ws / 'pale.toml', f'[presets.p]\nbase = "workspace"\npaths_readable = ["{p.outside}"]\n[sandbox]\npreset = "p"\n')
@@ -791,6 +814,6 @@ def case_start_stop_in_a_row(p):
 
 
 main(case_start_exec_stop, case_names, case_on_demand, case_stays, case_confined_like_a_run, case_json_and_history, case_environment, case_folder,
-     case_limits, case_signals, case_background, case_half_a_character, case_background_output_is_bounded, case_policy_changes, case_trust_is_withdrawn, case_idle,
+     case_limits, case_signals, case_background, case_half_a_character, case_background_output_is_bounded, case_policy_changes, case_policy_changes_meanwhile, case_trust_is_withdrawn, case_idle,
      case_lifeline, case_nothing_is_held, case_staged, case_killed, case_stuck_keeper, case_two_at_once, case_many_clients,
      case_big_and_odd_arguments, case_terminal, case_many_sessions, case_start_stop_in_a_row)
