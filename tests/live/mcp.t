@@ -182,6 +182,11 @@ def case_arguments(p):
         wrong.append(params)
     a = c.call('exec', argv=['printf', '%s.', '-n', '--', '$HOME', '*', '`id`', ';'])
     ok(structured(a).get('output') == '-n.--.$HOME.*.`id`.;.', p, 'arguments are words, not options or shell', a)
+    for name, args in (('of many bytes', {'command': 'echo ' + '\u3042' * 50000}), ('that are many', {'argv': ['echo'] + ['x' * 60000] * 40})):
+        a = c.call('exec', **args)
+        ok(is_told(a) and '128 KiB' in text(a), p, f'arguments {name}, more than a program takes: told to the model', str(a)[:200])
+    a = c.call('exec', command='printf %s ' + 'x' * 99000 + ' | wc -c')
+    ok(structured(a).get('output') == '99000\n', p, 'and so long ones it takes', a)
     c.close()
     for version in ('2024-11-05', '2025-03-26', '2025-06-18'):
         c = Client(p, begin=version)
