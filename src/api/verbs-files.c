@@ -33,7 +33,7 @@ const struct verb verb_file_write = {
 	.max = 1,
 	.summary = "write standard input to a file, inside the boundary",
 	.details = "Makes the folders on the way. The file is replaced as a whole and keeps its\n"
-		   "permissions. Protected names are refused.\n"
+		   "permissions, which must allow that. Protected names are refused.\n"
 		   "\n" STATUS,
 	.examples = "echo hello | pale file write notes/hello.txt",
 	.options = options_file_write,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,6 +25,10 @@ struct job_args {
 	bool follow, json;
 	int sock;
 	char id[RUN_ID_SIZE];
+	char half[4]; /* the first bytes of a character whose rest is still to come */
+	size_t half_len;
+	uint64_t gap; /* bytes that were not kept, and not spoken of yet */
+	char last;    /* that was printed; 0: nothing was */
 };
 
 static struct session_buffer buffer;
@@ -133,13 +138,11 @@ static size_t without_half(const char *data, size_t len)
 }
 
 static int print_chunk_json(const struct job_args *args, const struct session_bytes *head,
-			    const struct session_state *state, const char *data, size_t len)
+			    const struct session_state *state, const struct str *text)
 {
-	_cleanup_(str_release) struct str out = {0}, text = {0};
+	_cleanup_(str_release) struct str out = {0};
 	struct json json = {.out = &out};
 
-	if (str_append_bytes(&text, data, len) < 0)
-		return report_oom();
 	json_begin_object(&json, NULL);
 	json_add_string(&json, "run", args->id);
 	json_add_uint(&json, "from", head->from);
@@ -149,15 +152,71 @@ static int print_chunk_json(const struct job_args *args, const struct session_by
 	json_add_bool(&json, "ended", head->ended);
 	if (state)
 		put_state(state, &json);
-	json_add_bytes(&json, "output", str_text(&text), text.len);
+	json_add_bytes(&json, "output", str_text(text), text->len);
 	json_end_object(&json);
 	return emit_json(&json);
+}
+
+/* Half a character waits here for its rest: there it would be told again and again, as news. */
+static int take_json(struct job_args *args, uint64_t asked, struct session_bytes *head,
+		     const struct session_state *state, const char *data, size_t len)
+{
+	_cleanup_(str_release) struct str text = {0};
+	bool goes_on = !head->ended && head->next == head->from + len;
+	size_t whole;
+
+	if (head->from == asked) {
+		head->from -= args->half_len;
+		if (str_append_bytes(&text, args->half, args->half_len) < 0)
+			return report_oom();
+	}
+	if (str_append_bytes(&text, data, len) < 0)
+		return report_oom();
+	whole = goes_on ? without_half(str_text(&text), text.len) : text.len;
+	args->half_len = text.len - whole;
+	memcpy(args->half, str_text(&text) + whole, args->half_len);
+	head->next -= args->half_len;
+	str_truncate(&text, whole);
+	return args->follow && goes_on && whole == 0 ? 0
+						     : print_chunk_json(args, head, state, &text);
+}
+
+/* On a line of its own, as in the foreground: what is around it does not belong together. */
+static int print_gap(struct job_args *args)
+{
+	char note[64];
+	int n;
+
+	if (args->gap == 0)
+		return 0;
+	n = snprintf(note, sizeof(note), "%s[pale: %llu bytes dropped]\n",
+		     args->last && args->last != '\n' ? "\n" : "", (unsigned long long)args->gap);
+	args->gap = 0;
+	args->last = '\n';
+	return fd_write_all(STDOUT_FILENO, note, (size_t)n);
+}
+
+static int print_chunk(struct job_args *args, uint64_t asked, const struct session_bytes *head,
+		       const char *data, size_t len)
+{
+	int r = 0;
+
+	args->gap += head->from > asked ? head->from - asked : 0;
+	if (len > 0) {
+		r = print_gap(args);
+		args->last = data[len - 1];
+	}
+	if (r == 0)
+		r = fd_write_all(STDOUT_FILENO, data, len);
+	args->gap += head->next - (head->from + len);
+	return r == 0 && head->next >= head->total ? print_gap(args) : r;
 }
 
 /* One answer; *FROM goes on to the next. 1: that was all there is now. */
 static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 {
 	_cleanup_(str_release) struct str body = {0};
+	uint64_t asked = *from + args->half_len;
 	struct session_message m;
 	const struct session_state *state;
 	struct session_bytes head;
@@ -166,7 +225,7 @@ static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 	bool all;
 	int r;
 
-	if (put_number_and_id(&body, *from, args->id) < 0)
+	if (put_number_and_id(&body, asked, args->id) < 0)
 		return err_oom(err);
 	r = session_ask(args->sock, SESSION_OUTPUT,
 			SESSION_STATE | (args->follow ? SESSION_FOLLOW : 0), &body, &buffer, &m, -1,
@@ -180,16 +239,8 @@ static int take_chunk(struct job_args *args, uint64_t *from, struct err *err)
 		return err_set(err, ERR_SYSTEM, -EBADMSG, "the session's answer is none");
 	}
 	len = (size_t)(c.end - c.at);
-	if (args->json && !head.ended) {
-		size_t whole = without_half(c.at, len);
-
-		head.next -= len - whole;
-		len = whole;
-	}
-	if (args->json)
-		r = print_chunk_json(args, &head, state, c.at, len);
-	else
-		r = fd_write_all(STDOUT_FILENO, c.at, len);
+	r = args->json ? take_json(args, asked, &head, state, c.at, len)
+		       : print_chunk(args, asked, &head, c.at, len);
 	all = head.next >= head.total && (head.ended || !args->follow);
 	*from = head.next;
 	session_message_release(&m, &buffer);

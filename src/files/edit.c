@@ -190,7 +190,7 @@ int file_do_edit(const struct file_request *request, const struct place *place, 
 	if (r == -ESTALE)
 		return reply_fail(reply, FILE_CHANGED, "%.800s has just changed", e.path);
 	if (r < 0)
-		return place_fail(reply, e.path, r);
+		return place_fail_written(reply, e.path, r);
 	sha256_hex(str_text(&e.after), e.after.len, digest);
 	reply_text(reply, "path", target_shown(&e.target, request));
 	reply_number(reply, "count", (uint64_t)count);

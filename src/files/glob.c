@@ -103,7 +103,7 @@ static int tell(struct search *s, uint64_t max, struct reply *reply)
 	size_t bytes = 0, i = 0;
 
 	/* the walk has the order of names already */
-	if (!s->by_name)
+	if (!s->by_name && s->len > 1)
 		qsort(s->found, s->len, sizeof(*s->found), compare);
 	for (; i < s->len && i < max && bytes < BYTES_MAX; i++) {
 		reply_text(reply, "entry", s->found[i].path);

@@ -170,9 +170,9 @@ static int find_place(const struct place *place, const char *path, char *absolut
 		return r;
 	ret->root = place_root_of(place, ret->path, &rest);
 	ret->parent = make_parents(&absent);
-	if (ret->parent == -EACCES)
-		return place_fail(reply, path, -EROFS);
-	return ret->parent < 0 ? place_fail(reply, path, ret->parent) : 0;
+	return ret->parent < 0
+		       ? place_fail_written(reply, path, place_refusal(absent.fd, ret->parent))
+		       : 0;
 }
 
 /* The folder of ret->path, and that it is still in there. */

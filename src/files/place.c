@@ -120,6 +120,16 @@ int place_fail(struct reply *reply, const char *path, int r)
 	}
 }
 
+int place_fail_written(struct reply *reply, const char *path, int r)
+{
+	if (r != -EACCES)
+		return place_fail(reply, path, r);
+	return reply_fail(reply, FILE_DENIED,
+			  "%.800s cannot be written: its permissions, or those of its folder, do "
+			  "not allow it",
+			  path);
+}
+
 /* Absolute, no "//" and "/." on the way; ".." stays, for the kernel to walk. */
 int place_absolute(const struct place *place, const char *path, char **ret)
 {
@@ -249,12 +259,27 @@ int place_find_file(const struct place *place, const char *path, struct target *
 			  place_type(ret->st.st_mode));
 }
 
+enum { LINK_SIZE = sizeof("/proc/self/fd/") + 3 * sizeof(int) };
+
+static const char *link_of(int fd, char link[LINK_SIZE])
+{
+	snprintf(link, LINK_SIZE, "/proc/self/fd/%d", fd);
+	return link;
+}
+
+/* What access(2) looks at are the permissions alone: Landlock has no say there. */
+int place_refusal(int fd, int r)
+{
+	char link[LINK_SIZE];
+
+	if (r != -EACCES)
+		return r;
+	return access(link_of(fd, link), W_OK) < 0 && errno == EACCES ? -EACCES : -EROFS;
+}
+
 int place_reopen(int fd, int flags)
 {
-	char link[sizeof("/proc/self/fd/") + 3 * sizeof(fd)];
-	int again;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	again = fd_open(link, flags | O_NONBLOCK | O_NOCTTY);
+	char link[LINK_SIZE];
+	int again = fd_open(link_of(fd, link), flags | O_NONBLOCK | O_NOCTTY);
 	return again < 0 ? -errno : again;
 }

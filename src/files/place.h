@@ -64,6 +64,9 @@ int place_find_existing(const struct place *place, const char *path, struct targ
 			struct reply *reply);
 /* An O_PATH descriptor of a regular file, for reading. -errno. */
 int place_reopen(int fd, int flags);
+/* R, of writing at FD: what permissions refuse stays -EACCES; of the boundary that is -EROFS. */
+int place_refusal(int fd, int r);
 /* Say why something could not be done with PATH; R: -errno. Returns 1. */
+int place_fail_written(struct reply *reply, const char *path, int r);
 int place_fail(struct reply *reply, const char *path, int r);
 const char *place_type(mode_t mode); /* "a folder" … */

@@ -94,11 +94,14 @@ int whole_replace(const struct target *target, const struct whole_mark *before, 
 {
 	_cleanup_(fd_closep) int fd = -1;
 	char temp[32];
-	int r;
+	int r = target->fd < 0 ? 0 : place_refusal(target->fd, -EACCES);
 
+	/* As for whoever writes into it; the folder alone would let us. */
+	if (r == -EACCES)
+		return r;
 	fd = make_temp(target->parent, target->fd >= 0 ? 0600 : 0666, temp);
 	if (fd < 0)
-		return fd == -EACCES ? -EROFS : fd;
+		return place_refusal(target->parent, fd);
 	r = fill(fd, target, data, len);
 	if (r == 0)
 		r = check_still(target, before);
@@ -106,5 +109,5 @@ int whole_replace(const struct target *target, const struct whole_mark *before, 
 		r = -errno;
 	if (r < 0)
 		(void)unlinkat(target->parent, temp, 0);
-	return r == -EACCES ? -EROFS : r;
+	return place_refusal(target->parent, r);
 }

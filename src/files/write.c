@@ -38,7 +38,7 @@ static int replace(const struct target *target, const char *path, const struct w
 
 	if (r == -ESTALE)
 		return reply_fail(reply, FILE_CHANGED, "%.800s has just changed", path);
-	return r < 0 ? place_fail(reply, path, r) : 0;
+	return r < 0 ? place_fail_written(reply, path, r) : 0;
 }
 
 int file_do_write(const struct file_request *request, const struct place *place, int input,

@@ -111,19 +111,28 @@ void call_cancel(struct server *server, const char *id)
 
 /* --- turning --- */
 
+/* What the model can mend is no error of ours. */
+static const char *complaint(const struct call *call, int r)
+{
+	if (r == -E2BIG)
+		return "not run: one argument has at most 128 KiB, all of them together about 1 "
+		       "MiB; write longer ones into a file, and have that run or read";
+	if (r != -ENODATA)
+		return NULL;
+	return call->tool && call->tool - tools == TOOL_UNDO
+		       ? "this connection has applied nothing that could be taken back"
+		       : "nothing is staged";
+}
+
 static void fail(struct server *server, struct call *call, int r)
 {
+	const char *why = complaint(call, r);
 	struct rpc_error error;
 	_cleanup_(str_release) struct str result = {0};
 
 	if (!call->reply.id)
 		return;
-	if (r == -ENODATA &&
-	    result_put(server, &result,
-		       call->tool && call->tool - tools == TOOL_UNDO
-			       ? "this connection has applied nothing that could be taken back"
-			       : "nothing is staged",
-		       NULL, true) == 0) {
+	if (why && result_put(server, &result, why, NULL, true) == 0) {
 		server_answer(server, &call->reply, &result);
 		return;
 	}

@@ -349,13 +349,25 @@ static int run(struct loop_state *state, const char *program, struct err *err)
 	state->server = server_new(&setup);
 	if (!state->server)
 		return err_oom(err);
-	look(state->context, state->seen);
 	watch_folders(state);
 	r = serve_client(state);
 	if (r == 0)
 		wind_up(state);
 	server_clean(state->server);
 	return r < 0 ? err_sys(err, r, "mcp") : 0;
+}
+
+/* What changes while it is read is another file then. */
+static int load(const struct serve *serve, struct stat seen[LAYER_COUNT_], struct context *ret,
+		struct err *err)
+{
+	_cleanup_(context_release) struct context before = {0};
+	int r = context_load(serve->workspace, &before, err);
+
+	if (r < 0)
+		return r;
+	look(&before, seen);
+	return context_load(serve->workspace, ret, err);
 }
 
 int mcp_serve(const struct serve *serve, struct err *err)
@@ -366,7 +378,7 @@ int mcp_serve(const struct serve *serve, struct err *err)
 	int r = check_program(&program, err);
 
 	if (r == 0)
-		r = context_load(serve->workspace, &context, err);
+		r = load(serve, state.seen, &context, err);
 	if (r == 0)
 		r = open_signals(&state, err);
 	if (r == 0)

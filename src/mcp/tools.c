@@ -62,7 +62,9 @@ static const struct param grep_params[] = {
 	{"paths", PARAM_TEXTS, .help = "files and folders to look in; the whole workspace when left out"},
 	{"fixed", PARAM_FLAG, "fixed"},
 	{"ignore_case", PARAM_FLAG, "ignore-case"},
-	{"glob", PARAM_TEXTS, "glob"},
+	{"glob", PARAM_TEXTS, "glob",
+		.help = "only files whose name matches, or with a slash in it their path below the folder that is "
+			"searched; with ! in front, only others"},
 	{"context", PARAM_NUMBER, "context", .max = 50},
 	{"max", PARAM_NUMBER, "max", .min = 1, .max = 10000},
 };

@@ -308,12 +308,20 @@ int file_reply_check(const char *text, size_t len, struct file_verdict *ret)
 }
 
 /* Does the plan hide PATH, or what it is in? */
-static bool is_hidden(const struct plan *plan, const char *path)
+static bool hides(const struct plan *plan, const char *path)
 {
 	for (size_t i = 0; i < plan->ops_len; i++)
 		if (plan->ops[i].kind == OP_HIDE && path_covers(plan->ops[i].dst, path))
 			return true;
 	return false;
+}
+
+/* Or what it leads to? */
+static bool is_hidden(const struct plan *plan, const char *path)
+{
+	_cleanup_(freep) char *real = NULL;
+
+	return hides(plan, path) || (path_resolve(path, &real) == 0 && hides(plan, real));
 }
 
 static void add_violation(struct run *run, enum file_tool tool, const char *path,
@@ -329,6 +337,7 @@ static void add_violation(struct run *run, enum file_tool tool, const char *path
 		violation->cause = cause;
 }
 
+/* What permissions refuse (FILE_DENIED), outside as well as inside, is no matter of the boundary. */
 static void judge_path(struct run *run, const struct file_request *request, const char *asked,
 		       enum file_code code)
 {
@@ -342,8 +351,6 @@ static void judge_path(struct run *run, const struct file_request *request, cons
 		add_violation(run, request->tool, path, CAUSE_HIDDEN);
 	else if (code == FILE_READONLY)
 		add_violation(run, request->tool, path, CAUSE_READONLY);
-	else if (code == FILE_DENIED)
-		add_violation(run, request->tool, path, CAUSE_HIDDEN);
 }
 
 void file_reply_judge(struct run *run, char *const *words, const struct file_verdict *verdict)

@@ -87,13 +87,13 @@ bool fingerprint_has_ignore(const struct fingerprint *fingerprint)
 	return fingerprint->files[IGNORE_AT].ino != 0;
 }
 
-const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t0)
+const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t)
 {
 	for (size_t i = 0; i < FINGERPRINT_FILES; i++) {
 		const struct fingerprint_file *f = &fingerprint->files[i];
 
-		if (f->ctime.tv_sec > t0.tv_sec ||
-		    (f->ctime.tv_sec == t0.tv_sec && f->ctime.tv_nsec > t0.tv_nsec))
+		if (f->ctime.tv_sec > t.tv_sec ||
+		    (f->ctime.tv_sec == t.tv_sec && f->ctime.tv_nsec >= t.tv_nsec))
 			return f->path;
 	}
 	return NULL;

@@ -33,7 +33,8 @@ int fingerprint_take(const struct context *context, struct fingerprint *ret, str
 const char *fingerprint_changed(const struct fingerprint *fingerprint);
 /* Is there a .paleignore? */
 bool fingerprint_has_ignore(const struct fingerprint *fingerprint);
-/* The name of a file that has changed after T0, or NULL. */
-const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t0);
+/* The name of a file of which nobody can tell whether it changed before T, by the clock that the
+ * kernel dates files by (CLOCK_REALTIME_COARSE), or after it; or NULL. */
+const char *fingerprint_newer(const struct fingerprint *fingerprint, struct timespec t);
 void fingerprint_json(const struct fingerprint *fingerprint, struct json *json); /* a digest */
 void fingerprint_release(struct fingerprint *fingerprint);

@@ -382,20 +382,6 @@ static int await(int pipe, pid_t child, pid_t *ret_pid, struct err *err)
 	return 0;
 }
 
-/* Files that changed while they were read were read half. */
-static int take_fingerprint(struct keeper *k, struct err *err)
-{
-	const char *newer;
-	int r = fingerprint_take(&k->run->context, &k->fingerprint, err);
-
-	if (r < 0)
-		return r;
-	newer = fingerprint_newer(&k->fingerprint, k->run->t0);
-	return newer ? err_set(err, ERR_CONFIG, -EAGAIN, "%s has changed just now: try again",
-			       newer)
-		     : 0;
-}
-
 int keeper_start(struct run *run, const struct run_request *request, const struct keeper_ask *ask,
 		 pid_t *ret_pid, struct err *err)
 {
@@ -405,12 +391,11 @@ int keeper_start(struct run *run, const struct run_request *request, const struc
 			   .signals = -1,
 			   .spool = -1,
 			   .lifeline = ask->lifeline,
+			   .fingerprint = *ask->fingerprint,
 			   .idle_ms = ask->idle_ms};
-	int pipe[2], r = take_fingerprint(&k, err);
+	int pipe[2], r = session_place_take(ask->folder, ask->name, &k.place, err);
 	pid_t pid;
 
-	if (r == 0)
-		r = session_place_take(ask->folder, ask->name, &k.place, err);
 	if (r < 0)
 		return r;
 	k.site = request->site;

@@ -13,10 +13,13 @@
 #include "api/run.h"
 
 struct err;
+struct fingerprint;
 
 struct keeper_ask {
 	const char *name;   /* valid */
 	const char *folder; /* of the workspace's sessions */
+	/* Of what the run was made from; borrowed for good. */
+	const struct fingerprint *fingerprint;
 	uint64_t idle_ms;
 	int lifeline; /* -1: none; else it ends when the other end hangs up */
 };

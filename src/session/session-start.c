@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api/context.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -17,12 +18,20 @@
 #include "base/sys.h"
 #include "files/files.h"
 #include "plan/host.h"
+#include "session/fingerprint.h"
 #include "session/keeper.h"
 #include "session/session-place.h"
 #include "session/session-proto.h"
 #include "session/session.h"
 
-enum { FACTS_MAX = 65536, ANSWER_MS = 5000, GONE_MS = 15000, PAUSE_US = 500 };
+enum {
+	FACTS_MAX = 65536,
+	ANSWER_MS = 5000,
+	GONE_MS = 15000,
+	PAUSE_US = 500,
+	TICK_US = 4000, /* of the clock that files are dated by, about */
+	TRIES = 10,
+};
 
 int (*session_tool)(char *const *argv) = files_main;
 
@@ -68,6 +77,48 @@ static int choose_idle(const struct run *run, const char *asked, uint64_t *ret, 
 	return 0;
 }
 
+/* Whatever is changed from before the first look on is another file by identity or time. */
+static int prepare_once(struct run *run, const struct run_request *request,
+			struct fingerprint *print, struct err *err)
+{
+	struct timespec since = clock_now(CLOCK_REALTIME_COARSE);
+	_cleanup_(context_release) struct context before = {0};
+	bool known = context_load(request->workspace, &before, NULL) == 0;
+	const char *changed = NULL;
+	int r = known ? fingerprint_take(&before, print, err) : 0;
+
+	*run = (struct run){0};
+	if (r == 0)
+		r = run_prepare(run, request, err);
+	if (r < 0)
+		return r;
+	if (!known || !str_eq(before.workspace.root, run->context.workspace.root))
+		changed = run->context.workspace_file;
+	if (!changed)
+		changed = fingerprint_newer(print, since);
+	if (!changed)
+		changed = fingerprint_changed(print);
+	return changed ? err_set(err, ERR_CONFIG, -EAGAIN, "%s has changed just now: try again",
+				 changed)
+		       : 0;
+}
+
+/* A file that was written a moment ago cannot be told from what it may become in the next. */
+static int prepare(struct run *run, const struct run_request *request, struct fingerprint *print,
+		   struct err *err)
+{
+	int r = prepare_once(run, request, print, err);
+
+	for (int i = 1; r == -EAGAIN && i < TRIES; i++) {
+		usleep(TICK_US);
+		run_release(run);
+		fingerprint_release(print);
+		*err = (struct err){0};
+		r = prepare_once(run, request, print, err);
+	}
+	return r;
+}
+
 int session_raise(struct run_request *request, const struct session_wish *wish,
 		  struct session_started *ret, struct err *err)
 {
@@ -75,20 +126,21 @@ int session_raise(struct run_request *request, const struct session_wish *wish,
 	/* Neither is released: a keeper that was forked has them for good. */
 	static struct run run;
 	static struct site site;
-	struct keeper_ask ask = {.name = wish->name, .lifeline = wish->lifeline};
+	static struct fingerprint print;
+	struct keeper_ask ask = {
+		.name = wish->name, .lifeline = wish->lifeline, .fingerprint = &print};
 	_cleanup_(freep) char *folder = NULL;
 	int r = session_name_check(wish->name, err);
 
 	if (r < 0)
 		return r;
-	run = (struct run){0};
 	site = (struct site){0};
 	request->args = nothing;
 	request->site = &site;
 	request->tool = session_tool;
 	if (!request->ask.stage)
 		request->ask.stage = wish->name;
-	r = run_prepare(&run, request, err);
+	r = prepare(&run, request, &print, err);
 	if (r == 0)
 		r = choose_idle(&run, wish->idle, &ask.idle_ms, err);
 	if (r == 0 && !run.context.user.runtime_dir)

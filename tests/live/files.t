@@ -433,6 +433,31 @@ def case_writes_FT19(p):
     ok(not (p.ws / 'no').exists(), p, 'and nothing was written')
 
 
+def case_permissions(p):
+    """What permissions refuse a command they refuse the tools; and nobody says that the boundary did."""
+    clear(p)
+    p.write(p.ws / 'kept', 'kept\n', 0o444)
+    p.write(p.ws / 'shut', 'shut\n', 0o000)
+    p.write(p.ws / 'full/old', 'old\n')
+    os.chmod(p.ws / 'full', 0o555)
+    before = digest(p.ws)
+    for path in ('kept', 'shut', 'full/new', 'full/sub/new'):
+        cat = p.sh('--', 'echo new >"$1"', path)
+        r = asked(p, 'write', path, data=b'new\n')
+        ok(cat.booted and cat.code != 0 and r['code'] == 'denied' and 'permissions' in r['error']['message'], p, f'{path} is not written', r['result'])
+        ok(r['violations'] == [], p, 'and no rule is blamed', r['violations'])
+    for t, path, more in (('edit', 'kept', ('--old', 'kept', '--new', 'x')), ('edit', 'shut', ('--old', 'shut', '--new', 'x')), ('read', 'shut', ()), ('grep', 'shut', ('.',))):
+        r = asked(p, t, *(more if t == 'grep' else ()), path, *(more if t != 'grep' else ()))
+        ok(r['result'].code == 1 and r['code'] in ('denied', 'no_match') and not r['violations'], p, f'{t} {path}: no', r['result'])
+    ok(digest(p.ws) == before, p, 'all is as it was')
+    ok(b'refused by' not in p.verb('why').out, p, 'pale why blames nobody')
+    os.chmod(p.ws / 'kept', 0o644)
+    os.chmod(p.ws / 'full', 0o755)
+    for path in ('kept', 'full/new', 'full/sub/new'):
+        r = asked(p, 'write', path, data=b'new\n')
+        ok(r['code'] is None and (p.ws / path).read_bytes() == b'new\n', p, f'twin: {path}, when they allow it', r['result'])
+
+
 def case_literal_FT21(p):
     clear(p)
     for path in ('~', '$HOME', '*', '`id`', '$(id)', 'a b', "it's", '-x', '--all', '{a,b}', '%s', '\\'):
@@ -610,6 +635,6 @@ def case_hang_up(p):
 
 
 main(case_there_and_back, case_paths_FT01, case_links_FT03, case_hard_links_FT05, case_bytes_FT07, case_protected_FT09, case_special_files_FT11,
-     case_changing_files_FT11, case_edits_FT13, case_grep_FT15, case_glob_FT17, case_writes_FT19, case_replaced_files_keep_attributes, case_literal_FT21,
+     case_changing_files_FT11, case_edits_FT13, case_grep_FT15, case_glob_FT17, case_writes_FT19, case_permissions, case_replaced_files_keep_attributes, case_literal_FT21,
      case_bounds,
      case_what_a_command_cannot_FR, case_staged, case_session, case_hang_up, uids=(1000,))

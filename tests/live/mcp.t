@@ -182,6 +182,11 @@ def case_arguments(p):
         wrong.append(params)
     a = c.call('exec', argv=['printf', '%s.', '-n', '--', '$HOME', '*', '`id`', ';'])
     ok(structured(a).get('output') == '-n.--.$HOME.*.`id`.;.', p, 'arguments are words, not options or shell', a)
+    for name, args in (('of many bytes', {'command': 'echo ' + '\u3042' * 50000}), ('that are many', {'argv': ['echo'] + ['x' * 60000] * 40})):
+        a = c.call('exec', **args)
+        ok(is_told(a) and '128 KiB' in text(a), p, f'arguments {name}, more than a program takes: told to the model', str(a)[:200])
+    a = c.call('exec', command='printf %s ' + 'x' * 99000 + ' | wc -c')
+    ok(structured(a).get('output') == '99000\n', p, 'and so long ones it takes', a)
     c.close()
     for version in ('2024-11-05', '2025-03-26', '2025-06-18'):
         c = Client(p, begin=version)
@@ -589,6 +594,27 @@ def case_not_exposed(p):
     p.no_config()
 
 
+def case_changed_meanwhile(p):
+    """While the server starts: what is not exposed any more is not there."""
+    if not shutil.which('strace'):
+        return skip(p, 'no strace')
+    p.config('[mcp]\nexpose = ["history"]\n')
+    begin = time.monotonic()
+    # signals are seen to when the configuration has been read
+    strace = ('strace', '-qq', '-o', '/dev/null', '-e', 'trace=signalfd4', '-e', 'inject=signalfd4:delay_enter=500000:when=1')
+    proc = p.start(*strace, p.pale_path, 'mcp', cwd=p.ws, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    time.sleep(0.25)
+    p.config('[mcp]\nexpose = []\n')
+    hello = {'protocolVersion': NEWEST, 'capabilities': {}, 'clientInfo': {'name': 't', 'version': '1'}}
+    lines = [{'id': 1, 'method': 'initialize', 'params': hello}, {'id': 2, 'method': 'tools/list', 'params': {}}]
+    out, _ = proc.communicate(b''.join(json.dumps({'jsonrpc': '2.0', **line}).encode() + b'\n' for line in lines), timeout=20)
+    if time.monotonic() - begin < 0.5:
+        return skip(p, 'nothing is delayed here')
+    names = [t['name'] for t in json.loads(out.split(b'\n')[1])['result']['tools']]
+    ok('exec' in names and 'history' not in names, p, 'what was read first does not hold', names)
+    (p.base / 'config/pale/pale.toml').unlink()
+
+
 def case_list_changed(p):
     c = Client(p)
     c.request('resources/subscribe', {'uri': 'pale://commands'})
@@ -686,5 +712,5 @@ def case_thousands(p):
 
 main(case_malformed, case_huge, case_wrong_shapes, case_arguments, case_states, case_versions, case_concurrent,
      case_flood, case_cancel, case_progress, case_closed_input, case_gone_reader, case_signals, case_ignored_signals, case_slow_reader, case_deaf_and_gone,
-     case_untrusted, case_untrusted_project, case_tools, case_not_exposed, case_list_changed, case_resources_and_prompts,
+     case_untrusted, case_untrusted_project, case_tools, case_not_exposed, case_changed_meanwhile, case_list_changed, case_resources_and_prompts,
      case_thousands, uids=(1000,))

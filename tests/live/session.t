@@ -355,14 +355,39 @@ def case_background(p):
         ok(box.verb('wait', run).code == 0, p, 'its input is empty')
 
 
+def case_half_a_character(p):
+    """As JSON no character is cut: its first bytes wait for the rest, and nobody is kept busy meanwhile."""
+    with Box(p, 'half') as box:
+        box.start('s')
+        run = box.exec('-s', 's', '-b', '--', 'sh', '-c', r"""printf 'a\303'; while ! [ -e go ]; do sleep 0.02; done; printf '\251\n\342\202'""")
+        run = run.out.decode().strip()
+        follow = box.popen('output', run, '--follow', '--json', stdout=subprocess.PIPE)
+        ok(wait_for(lambda: box.verb('output', run, '-j').json()['total'] == 2), p, 'half of one is there')
+        time.sleep(0.5)
+        box.p.write(box.ws / 'go', '')
+        chunks = [json.loads(line) for line in follow.communicate(timeout=10)[0].split(b'\n')[:-1]]
+        ok(''.join(c['output'] for c in chunks) == 'a\u00e9\n\ufffd\ufffd', p, 'whole characters, and at the end what is none', chunks[-3:])
+        ok(len(chunks) <= 4 and all(c['output'] or c['ended'] for c in chunks), p, 'told once each', len(chunks))
+        ok([c['from'] for c in chunks] == [0] + [c['next'] for c in chunks[:-1]] and chunks[-1]['next'] == 6, p, 'the offsets meet',
+           [(c['from'], c['next']) for c in chunks[-4:]])
+
+
 def case_background_output_is_bounded(p):
     with Box(p, 'bounded') as box:
         box.start('s', '--max-output', '64k')
         run = box.exec('-s', 's', '-b', '--', 'seq', '1000000').out.decode().strip()
         ok(box.verb('wait', run).code == 0, p, 'nobody blocks it')
         r = box.verb('output', run)
-        lines = r.out.split(b'\n')
-        ok(60000 < len(r.out) <= 65536 and lines[:2] == [b'1', b'2'] and lines[-2] == b'1000000', p, 'beginning and end', len(r.out))
+        note = f'[pale: {6888896 - 65536} bytes dropped]'.encode()
+        kept = [line for line in r.out.split(b'\n') if line != note]
+        size = len(r.out) - len(b'\n' + note + b'\n')
+        ok(60000 < size <= 65536 and kept[:2] == [b'1', b'2'] and kept[-2] == b'1000000', p, 'beginning and end', size)
+        ok(r.out.count(b'\n' + note + b'\n') == 1 and max(len(line) for line in kept) <= 7, p, 'where they part is said, as in the foreground')
+        r = box.verb('output', run, '--from', '1000000')
+        gap = f'[pale: {6888896 - 49152 - 1000000} bytes dropped]\n'.encode()
+        ok(r.out.startswith(gap) and len(r.out) == len(gap) + 49152, p, 'also from an offset in between on', r.out[:80])
+        r = box.verb('output', run, '--from', str(6888896 - 8))
+        ok(r.out == b'1000000\n', p, 'and nothing is said where nothing is missing', r)
         j = box.verb('output', run, '-j').json()
         ok(j['total'] == 6888896 and j['dropped'] == 6888896 - 65536 and j['next'] == 6888896 - 49152, p, 'what is missing is counted', {**j, 'output': ''})
         j = box.verb('output', run, '-j', '--from', '1000000').json()
@@ -412,6 +437,29 @@ def case_policy_changes(p):
         box.p.write(box.ws / '.paleignore', '# none\n')
         r = box.exec('--', 'true')
         ok(r.code == 125 and b'still run in it' in r.err and box.verb('wait', run, '--timeout', '50ms').code == 124, p, 'unless somebody uses it', r)
+
+
+def case_policy_changes_meanwhile(p):
+    """While a session starts: what has been read by then is not what holds."""
+    if not shutil.which('strace'):
+        return skip(p, 'no strace')
+    changes = {'changed': lambda path: path.write_text('[sandbox.env]\nset = { V = "new" }\n'), 'removed': lambda path: path.unlink()}
+    for what, change in changes.items():
+        with Box(p, 'meanwhile') as box:
+            path = box.ws / 'pale.toml'
+            box.p.write(path, '[sandbox.env]\nset = { V = "old" }\n')
+            begin = time.monotonic()
+            # sockets of the host are asked for when all files have been read
+            start = box.p.start('strace', '-qq', '-o', '/dev/null', '-e', 'trace=sendto', '-e', 'inject=sendto:delay_enter=500000:when=1',
+                                box.p.pale_path, 'session', 'start', 's', cwd=box.ws, env=box.env, stderr=subprocess.PIPE)
+            time.sleep(0.25)
+            change(path)
+            err = start.communicate(timeout=20)[1]
+            if time.monotonic() - begin < 0.5:
+                return skip(p, 'nothing is delayed here')
+            ok(start.returncode == 0, p, f'pale.toml is {what} meanwhile: it starts', err)
+            r = box.exec('-s', 's', '--', 'sh', '-c', 'echo "BOOTED $V"')
+            ok(r.out == (b'BOOTED new\n' if what == 'changed' else b'BOOTED \n'), p, 'with what holds now', r)
 
 
 def case_trust_is_withdrawn(p):
@@ -766,6 +814,6 @@ def case_start_stop_in_a_row(p):
 
 
 main(case_start_exec_stop, case_names, case_on_demand, case_stays, case_confined_like_a_run, case_json_and_history, case_environment, case_folder,
-     case_limits, case_signals, case_background, case_background_output_is_bounded, case_policy_changes, case_trust_is_withdrawn, case_idle,
+     case_limits, case_signals, case_background, case_half_a_character, case_background_output_is_bounded, case_policy_changes, case_policy_changes_meanwhile, case_trust_is_withdrawn, case_idle,
      case_lifeline, case_nothing_is_held, case_staged, case_killed, case_stuck_keeper, case_two_at_once, case_many_clients,
      case_big_and_odd_arguments, case_terminal, case_many_sessions, case_start_stop_in_a_row)
