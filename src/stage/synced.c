@@ -50,9 +50,10 @@ static bool is_doubtful(struct log *log, const struct change *change)
 
 	if (run)
 		return !run->is_synced && !str_eq(run->boot, log->boot);
-	/* The log itself was not written to the disk. What goes has nothing to be cut. */
-	return change->new.type !=
-		       NODE_ABSENT &&timespec_compare(change->new.ctime, log->boot_time) < 0 &&
+	if (change->new.type == NODE_ABSENT)
+		return false; /* there is nothing to be cut */
+	/* The log itself was not written to the disk. */
+	return timespec_compare(change->new.ctime, log->boot_time) < 0 &&
 	       timespec_compare(change->new.ctime, log->synced) > 0;
 }
 
