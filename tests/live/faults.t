@@ -66,7 +66,7 @@ ERRORS = {
 }
 # Of the engine without mounts, which has its scratch on the host.
 SCRATCH = "others' left scratch folders are removed another time"
-WATCHDOG = 'the watchdog, which is a degraded limit by name, looks again soon'
+WATCHDOG = 'the watchdog, which is a degraded limit by name, takes another sample soon'
 # The line of the call, made by anybody or only INSIDE, and why the run may go on.
 INSIDE = 'inside: '
 TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({line})'), why) for line, why in (
@@ -95,8 +95,8 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
     (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
     (r'openat\(AT_FDCWD, "/proc/\d+", O_RDONLY\|O_LARGEFILE\|O_CLOEXEC\|O_DIRECTORY|openat\(\d+, "(task|stat|statm|\d+/children)"|'
-     r'openat\(AT_FDCWD, "/proc", ', WATCHDOG),
-    (r'read\(\d+, 0x\w+, (255|1023|4096)\)|fcntl\(\d+, F_GETFL\)', WATCHDOG),
+     r'openat\(AT_FDCWD, "/proc", ', 'the watchdog, which is a degraded limit by name, looks again soon'),
+    (r'read\(\d+, 0x\w+, (255|1023|4096)\)|getdents64\(\d+, 0x\w+, 2048\)|fcntl\(\d+, F_GETFL\)', WATCHDOG),
     (r'(stat|list)mount\(', 'the text is read, which says the same'),
     (r'openat\(\d+, "(\.|pale-\d+-[0-9a-f]{16})"|fstat\(\d+, ', SCRATCH),
     (r'clone3\(\{flags=CLONE_PIDFD, ', 'a plain child can be made by clone as well'),
