@@ -93,7 +93,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'lstat\("/run",', 'sockets in /run are looked up then, like others'),
     (r'landlock_create_ruleset\(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION', 'a run that needs Landlock is refused later'),
     (r'keyctl\(KEYCTL_JOIN_SESSION_KEYRING, NULL\) += -1 ENOSYS', 'a kernel without keys has none to hide'),
-    (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup', 'a run that needs a limit that nobody holds is refused later'),
+    (r'(statfs|access|openat)\((AT_FDCWD, )?"/(sys/fs|proc/self)/cgroup|access\("/proc/(1/stat|thread-self/children)"', 'a run that needs a limit that nobody holds is refused later'),
     (r'openat\(AT_FDCWD, "/proc/\d+", O_RDONLY\|O_LARGEFILE\|O_CLOEXEC\|O_DIRECTORY|openat\(\d+, "(task|stat|statm|\d+/children)"|'
      r'openat\(AT_FDCWD, "/proc", ', 'the watchdog, which is a degraded limit by name, looks again soon'),
     (r'read\(\d+, 0x\w+, (255|1023|4096)\)|getdents64\(\d+, 0x\w+, 2048\)|fcntl\(\d+, F_GETFL\)', WATCHDOG),
@@ -108,7 +108,7 @@ TOLERATED = [(re.compile(line if line.startswith(INSIDE) else f'({INSIDE})?({lin
     (r'rt_sigaction\(SIG(PIPE|XFSZ), \{sa_handler=SIG_IGN', 'should nobody read, or the file be too long, the supervisor ends, and the run with it'),
     (r'ioctl\(\d+, FIONREAD', 'what the command was given of its input counts as read'),
     (r'fcntl\(\d+, F_SETPIPE_SZ', 'its input comes in other portions'),
-    (r'sched_[gs]etattr\(', 'whoever builds or guards may have to wait for its turn'),
+    (r'sched_([gs]etattr|yield)\(', 'whoever builds or guards may have to wait for its turn'),
     (r'openat\(AT_FDCWD, "/proc/\d+/ns/mnt"|prlimit64\(0, RLIMIT_NOFILE, NULL|stat\("/(usr|etc|opt|)",', "the mounts go at the warden's end, as they would anyway"),
     (INSIDE + r'kill\(\d+, 0\)', 'asks whether a signal to the supervisor is refused, and it is'),
     (INSIDE + r'prctl\(PR_SET_NAME', 'how the warden is called in lists'),
