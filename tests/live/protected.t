@@ -162,7 +162,7 @@ def case_floods(p):
     ok(r.booted and r.code == 137 and n <= 20 and not (p.ws / '.envrc').exists(), p,
        'made again and again: the run ends', f'{n} {r}')
     forget(p)
-    r = p.sh('--timeout', '20s', '--', 'i=0; while [ $i -lt 30000 ]; do :>a$i; i=$((i+1)); done; rm -f a*; '
+    r = p.sh('--timeout', '50s', '--', 'i=0; while [ $i -lt 30000 ]; do :>a$i; i=$((i+1)); done; rm -f a*; '
              'echo x >.envrc', timeout=60)
     ok(r.booted and r.code == 0 and not (p.ws / '.envrc').exists() and len(quarantined(p)) == 1, p,
        'many other files hide nothing', r)
