@@ -209,6 +209,9 @@ static void read_answer(struct check_child *child)
 	if (!is_object(&child->answer, &root)) {
 		str_truncate(&child->answer.json, 0);
 		result->message = strdup("pale itself was ended");
+		/* By then the command may have been executed: 125 would deny that. */
+		if (child->answer.killed)
+			result->status = EXIT_SIGNAL + child->answer.killed;
 		return;
 	}
 	outcome = json_get_text(root, "outcome");

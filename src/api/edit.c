@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -56,11 +57,10 @@ static int read_doc(struct edit *edit, bool reload, struct err *err)
 	int r;
 
 	if (!reload) {
-		edit->existed = fstatat(edit->dirfd, WORKSPACE_CONFIG, &st, AT_SYMLINK_NOFOLLOW) ==
-				0;
+		edit->existed = fstatat(edit->dirfd, edit->name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 		return edit_restart(edit, "", 0, err);
 	}
-	r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, text, &why);
+	r = file_read(edit->dirfd, edit->name, CONFIG_MAX_BYTES, text, &why);
 
 	edit->existed = r != -ENOENT;
 	edit->was_read = true;
@@ -80,6 +80,7 @@ static int find_workspace(const char *asked, struct edit *edit, struct err *err)
 		r = workspace_find(asked, &context->user, &context->workspace, err);
 	if (r < 0)
 		return r;
+	edit->name = WORKSPACE_CONFIG;
 	edit->dirfd = open_workspace(context->workspace.root, err);
 	if (edit->dirfd < 0)
 		return edit->dirfd;
@@ -110,28 +111,35 @@ int edit_begin(const char *asked, bool reload, struct edit *ret, struct err *err
 	return 0;
 }
 
-static int open_config_dir(const struct user *user, bool make, struct err *err)
+/* The user's own file may be kept elsewhere, or a home be reached by a link: what is missing is
+ * made behind it. */
+static int open_user_dir(struct edit *edit, const struct user *user, bool make, struct err *err)
 {
 	_cleanup_(fd_closep) int top = fd_open("/", O_PATH | O_DIRECTORY), made = -1;
-	_cleanup_(freep) char *real = NULL;
+	_cleanup_(freep) char *path = NULL, *dir = NULL;
 	int r;
 
 	if (!user->config_dir)
 		return err_set(err, ERR_CONFIG, -EINVAL, "your home is not known");
 	if (top < 0)
 		return err_sys(err, -errno, "open /");
-	/* a home may be reached by a link; what is missing is made behind it */
-	r = path_resolve(user->config_dir, &real);
-	if (r == 0 && make) {
-		made = path_mkdir_beneath(top, real + 1, 0700);
-		r = made < 0 ? made : 0;
-	}
+	path = path_join(user->config_dir, WORKSPACE_CONFIG);
+	r = path ? path_resolve(path, &edit->real) : -ENOMEM;
 	if (r < 0)
-		return err_sys(err, r, "make %s", user->config_dir);
-	r = fd_open(real, O_RDONLY | O_DIRECTORY);
+		return err_sys(err, r, "look up the folder %s", user->config_dir);
+	edit->name = path_basename(edit->real);
+	dir = strndup(edit->real, (size_t)(edit->name - edit->real));
+	if (!dir)
+		return err_oom(err);
+	if (make) {
+		made = path_mkdir_beneath(top, dir + 1, 0700);
+		if (made < 0)
+			return err_sys(err, made, "make %s", dir);
+	}
+	r = fd_open(dir, O_RDONLY | O_DIRECTORY);
 	if (r >= 0 || (errno == ENOENT && !make))
 		return r >= 0 ? r : -ENOENT;
-	return err_sys(err, -errno, "open %s", user->config_dir);
+	return err_sys(err, -errno, "open %s", dir);
 }
 
 int edit_begin_user(const char *asked, bool make, struct edit *ret, struct err *err)
@@ -142,7 +150,7 @@ int edit_begin_user(const char *asked, bool make, struct edit *ret, struct err *
 
 	if (r < 0)
 		return r;
-	r = open_config_dir(&user, make, err);
+	r = open_user_dir(&edit, &user, make, err);
 	if (r >= 0) {
 		edit.dirfd = r;
 		r = lock_folder(edit.dirfd, err);
@@ -219,7 +227,7 @@ static int check_same(const struct edit *edit, struct err *err)
 
 	if (!edit->was_read)
 		return 0;
-	r = file_read(edit->dirfd, WORKSPACE_CONFIG, CONFIG_MAX_BYTES, &now, &why);
+	r = file_read(edit->dirfd, edit->name, CONFIG_MAX_BYTES, &now, &why);
 	if (r < 0 && r != -ENOENT) {
 		*err = why;
 		return r;
@@ -246,10 +254,10 @@ int edit_commit(const struct edit *edit, struct err *err)
 	if (text.len > CONFIG_MAX_BYTES)
 		return err_set(err, ERR_CONFIG, -EFBIG, "%s would be larger than %d bytes",
 			       edit_file(edit), CONFIG_MAX_BYTES);
-	r = file_replace(edit->dirfd, WORKSPACE_CONFIG, str_text(&text), text.len,
+	r = file_replace(edit->dirfd, edit->name, str_text(&text), text.len,
 			 edit->layer == LAYER_USER ? 0600 : 0644, err);
 	if (r == 0 && !edit->existed && edit->layer == LAYER_WORKSPACE)
-		r = file_stays(edit->dirfd, WORKSPACE_CONFIG, err);
+		r = file_stays(edit->dirfd, edit->name, err);
 	return r;
 }
 
@@ -258,5 +266,7 @@ void edit_release(struct edit *edit)
 	context_release(&edit->context);
 	edit->doc = toml_free(edit->doc);
 	str_release(&edit->before);
+	free(edit->real);
+	edit->real = NULL;
 	edit->dirfd = fd_close(edit->dirfd);
 }

@@ -15,6 +15,8 @@
 struct edit {
 	struct context context; /* loaded under the lock, if at all */
 	enum layer layer;       /* whose file it is */
+	char *real;             /* the user's own, wherever links lead; else NULL */
+	const char *name;       /* what it is called in its folder */
 	int dirfd;              /* the folder that it is in */
 	struct toml *doc;       /* empty when there was no file, or it was not read */
 	bool existed, was_read;

@@ -48,7 +48,8 @@ struct started {
 struct answer {
 	struct str json;
 	bool ended;
-	int killed; /* the signal that ended the process, or 0 */
+	bool lost;  /* it was killed, or somebody else was told how it ended */
+	int killed; /* the signal that ended the process; 0: none, or not known */
 };
 
 /* pale.c */

@@ -236,10 +236,15 @@ int pale_argv(struct pale_context *context, const struct pale_spec *spec,
 static void reap(struct started *job, struct answer *answer)
 {
 	siginfo_t info = {0};
+	int r;
 
-	while (job->pidfd >= 0 && waitid((idtype_t)P_PIDFD_, (id_t)job->pidfd, &info, WEXITED) < 0)
-		if (errno != EINTR)
-			return;
+	answer->lost = true;
+	if (job->pidfd < 0)
+		return;
+	do
+		r = waitid((idtype_t)P_PIDFD_, (id_t)job->pidfd, &info, WEXITED);
+	while (r < 0 && errno == EINTR);
+	answer->lost = info.si_code != CLD_EXITED;
 	if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED)
 		answer->killed = info.si_status;
 }

@@ -149,9 +149,9 @@ static void invent_result(struct pale_run *run)
 
 	run->outcome = PALE_ERROR;
 	run->has_error = true;
-	if (run->answer.killed) {
-		err_set(&run->err, ERR_LOST, -EPIPE, "signal %d ended %s before it had a result",
-			run->answer.killed, run->context->program);
+	if (run->answer.lost) {
+		err_set(&run->err, ERR_LOST, -EPIPE, "%s was killed before it had a result",
+			run->context->program);
 		err_hint(&run->err, -EPIPE,
 			 "the command may have been executed; it has ended with it");
 	} else {

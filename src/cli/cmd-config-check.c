@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/common.h"
+#include "config/value.h"
 #include "policy/host-group.h"
 #include "policy/resolve.h"
 
@@ -80,6 +81,29 @@ static void check_run(struct check *check, const struct context *context, const 
 		resolved_release(&resolved);
 }
 
+/* A list of the user's own may be about commands of other workspaces. */
+static int check_lanes(struct check *check, const struct context *context, const struct strv *known)
+{
+	const char *const path[] = {"lanes", "check", NULL};
+	_cleanup_(strv_release) struct strv names = {0};
+	struct setting setting;
+
+	if (!config_get_at(&context->config, LAYER_WORKSPACE, path, &setting))
+		return 0;
+	if (toml_texts(setting.value, &names) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < names.len; i++) {
+		struct err err = {0};
+
+		if (strv_has(known, names.items[i]))
+			continue;
+		err_set(&err, ERR_CONFIG, -ENOENT, "check: no command '%s'", names.items[i]);
+		setting_error(&setting, -ENOENT, &err);
+		add_error(check, &err);
+	}
+	return 0;
+}
+
 static int check_context(struct check *check, const struct context *context)
 {
 	_cleanup_(strv_release) struct strv names = {0};
@@ -97,6 +121,8 @@ static int check_context(struct check *check, const struct context *context)
 		r = command_names(&context->config, &names);
 	for (size_t i = 0; r == 0 && i < names.len; i++)
 		check_run(check, context, names.items[i]);
+	if (r == 0)
+		r = check_lanes(check, context, &names);
 	if (r == 0)
 		check_run(check, context, NULL);
 	return r;

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/commands.h"
 #include "cli/history-verb.h"
+#include "config/keys.h"
 #include "store/annotate.h"
 #include "view/event-json.h"
 #include "view/table.h"
@@ -150,18 +151,13 @@ static int follow(struct history_verb *verb, struct events_query query, struct e
 /* A kind, or the word before its dot. */
 static int check_kind(const char *kind, struct err *err)
 {
-	static const char *const kinds[] = {"sandbox.start", "sandbox.exit",     "sandbox.denied",
-					    "sandbox.limit", "sandbox.degraded", "sandbox.tamper",
-					    "session.start", "session.end",      "apply.done",
-					    "apply.undo",    "apply.refused",    "stage.discard",
-					    "stage.remove"};
 	const char *near;
-	size_t len = strlen(kind);
+	size_t len = 0;
 
-	for (size_t i = 0; i < array_len(kinds); i++)
-		if (str_eq(kinds[i], kind) || (str_starts(kinds[i], kind) && kinds[i][len] == '.'))
+	for (; event_kinds[len]; len++)
+		if (str_eq(event_kinds[len], kind))
 			return 0;
-	near = str_nearest(kind, kinds, array_len(kinds));
+	near = str_nearest(kind, event_kinds, len);
 	err_set(err, ERR_USAGE, -EINVAL, "--kind: \"%.40s\" is none", kind);
 	if (near)
 		return err_hint(err, -EINVAL, "did you mean %s?", near);

@@ -20,6 +20,12 @@ static const char *const envs[] = {"clean", "pass", "inherit", NULL};
 static const char *const modes[] = {"staged", "direct", NULL};
 static const char *const engines[] = {"auto", "native", "bwrap", "landlock", NULL};
 static const char *const moments[] = {"eager", "deferred", NULL};
+const char *const event_kinds[] = {"sandbox",        "session",       "apply",
+				   "stage",          "sandbox.start", "sandbox.exit",
+				   "sandbox.denied", "sandbox.limit", "sandbox.degraded",
+				   "sandbox.tamper", "session.start", "session.end",
+				   "apply.done",     "apply.undo",    "apply.refused",
+				   "stage.discard",  "stage.remove",  NULL};
 static const char *const backends[] = {"local",         "auto",     "podman", "docker",      "ssh",
 				       "remote-docker", "buildkit", "k8s",    "opensandbox", NULL};
 
@@ -225,7 +231,7 @@ const struct key config_keys[] = {
 		.help = "after a run is stored, or only by pale events annotate"},
 	{"annotators.*.timeout", DURATION, .def = "\"5s\"", OUTSIDE,
 		.help = "how long it may take for one event"},
-	{"annotators.*.kinds", .type = KEY_TEXTS, .def = "[]", OUTSIDE,
+	{"annotators.*.kinds", CHOICES(event_kinds), .def = "[]", OUTSIDE,
 		.help = "kinds of events that it is asked about, or their first words; all when empty"},
 	{"mcp.expose", CHOICES(tools), .def = "[]", OUTSIDE,
 		.help = "tools that agents get by pale mcp, besides those that they always have"},

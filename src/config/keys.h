@@ -84,6 +84,8 @@ struct key {
 
 extern const struct key spec_keys[DIM_COUNT_];
 extern const struct key config_keys[];
+/* What the history tells of, and the first words of those; ends in NULL. */
+extern const char *const event_kinds[];
 extern const size_t config_keys_len;
 
 static inline const char *dim_name(enum dim dim)

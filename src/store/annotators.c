@@ -199,6 +199,33 @@ static int open_folder(const struct user *user, const struct workspace *workspac
 	return *ret_why ? -EPERM : take_fd(dir);
 }
 
+static bool is_known(const struct annotators *all, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < all->len; i++)
+		if (str_eq(all->items[i].name, name))
+			return true;
+	for (size_t i = 0; i < all->refused.len; i++)
+		if (str_starts(all->refused.items[i], name) && all->refused.items[i][len] == ':')
+			return true;
+	return false;
+}
+
+/* The user says something of one that is not there. The system may, of what not everybody has. */
+static int list_absent(struct annotators *all, const struct config *config)
+{
+	struct setting s;
+	int r = 0;
+
+	if (!config_get_at(config, LAYER_USER, (const char *const[]){"annotators", NULL}, &s))
+		return 0;
+	for (const struct toml_entry *e = s.value->table.first; e && r == 0; e = e->next)
+		if (!is_known(all, e->key))
+			r = refuse(all, e->key, "there is no such program");
+	return r;
+}
+
 int annotators_find(const struct user *user, const struct workspace *workspace,
 		    const struct config *config, struct annotators *ret, struct err *err)
 {
@@ -215,6 +242,8 @@ int annotators_find(const struct user *user, const struct workspace *workspace,
 		r = refuse(&all, ANNOTATORS_DIR, why);
 	else if (r == 0 && dir != -ENOENT)
 		r = refuse(&all, ANNOTATORS_DIR, strerror(-dir));
+	if (r == 0 && (dir >= 0 || dir == -ENOENT))
+		r = list_absent(&all, config);
 	if (r == -ENOMEM)
 		return err_oom(err);
 	if (r < 0)

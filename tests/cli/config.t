@@ -88,6 +88,15 @@ def checks():
         r = box.pale("config", "check", "bad.toml")
         ok(r.status == 1 and "bad.toml:3" in r.err and r.err.count("pale: ") >= 2,
            "check FILE: every command's error", r)
+        lanes = '[lanes]\ncheck = ["a", "gone"]\n[commands.a]\ncmd = "x"\n'
+        box.write("lanes.toml", lanes)
+        r = box.pale("config", "check", "lanes.toml")
+        ok(r.status == 1 and "lanes.toml:2:9: check: no command 'gone'" in r.err and "'a'" not in r.err,
+           "check FILE: a command that is not there, to be checked", r)
+        box.write("lanes.toml", lanes.replace(', "gone"', ""))
+        eq(box.pale("config", "check", "lanes.toml").status, 0, "twin: one that is")
+        box.write_user('[lanes]\ncheck = ["elsewhere"]\n')
+        eq(box.pale("config", "check").status, 0, "a list of the user's is for other workspaces, too")
         r = box.pale("config", "check", "nosuch.toml")
         ok(r.status == 1 and "nosuch.toml" in r.err, "check FILE: there is none", r)
         eq(box.pale("config", "check", "a", "b").status, 2, "check: two files are refused")

@@ -307,6 +307,21 @@ def test_meanwhile():
         ok(status == 1 and text == "# mine\n", "nor is the user's own file", seen + text)
 
 
+def test_linked():
+    """A file of the user's that is kept elsewhere is changed there, and stays linked."""
+    with History() as box:
+        box.write("pale.toml", "[commands.t]\ncmd = 'true'\n")
+        kept = box.write(os.path.join(box.top, "dotfiles", "p.toml"), "# mine\n")
+        link = os.path.join(box.env["XDG_CONFIG_HOME"], "pale", "pale.toml")
+        os.makedirs(os.path.dirname(link))
+        os.symlink(kept, link)
+        run = box.put(violations=[denied(None, "unshare", "nested")])
+        r = box.pale("allow", run, "--user", "-y")
+        eq((r.status, os.readlink(link), box.read(kept)),
+           (0, kept, '# mine\n\n[commands.t]\nsandbox = { base = "workspace", nested = true }\n'),
+           "a linked file of the user's own has the rule")
+
+
 def test_comments():
     """Comments stay, also in a list that holds nothing else."""
     for before, after in (
@@ -428,6 +443,6 @@ def test_loop():
 
 
 for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_meanwhile,
-             test_comments, test_bounds, test_real):
+             test_linked, test_comments, test_bounds, test_real):
     test()
 done()

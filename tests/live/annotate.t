@@ -237,6 +237,19 @@ def case_folder(p):
     ok(trace.exists(), p, 'twin: the folder itself is fine')
 
 
+def case_settings(p):
+    """What is configured and can do nothing is said, or refused."""
+    fresh(p, '[annotators.good]\nkinds = ["sandbox"]\n[annotators.goood]\nwhen = "eager"\n')
+    put(p, 'good', SAYS)
+    ran(p)
+    r, doc = annotate(p)
+    refused(p, doc, 'goood', 'no such program')
+    ok(doc['silent'] == 2 and len(doc['refused']) == 1, p, 'twin: the other one is asked', doc)
+    fresh(p, '[annotators.good]\nkinds = ["sandbox.exit", "sandbox.denid"]\n')
+    r = p.verb('events', 'annotate')
+    ok(r.code != 0 and b'kinds cannot be "sandbox.denid"' in r.err and b'sandbox.denied' in r.err, p, 'a kind that is none', r)
+
+
 def case_of_the_workspace(p):
     """A clone brings annotators of its own, in every place that could be meant."""
     fresh(p)
@@ -308,4 +321,4 @@ def case_source_context(p):
 
 
 main(case_source_context, case_deferred, case_eager, case_environment, case_hostile, case_leaves_nothing_behind, case_says_nothing,
-     case_whose, case_folder, case_of_the_workspace)
+     case_whose, case_folder, case_settings, case_of_the_workspace)

@@ -182,6 +182,19 @@ def case_killed(p):
         ok(box.lanes() == (0, 0), p, f'{sig.name}: nor busy', box.lanes())
 
 
+def case_supervisor_killed(p):
+    """Its command was executed: 125 would deny that."""
+    box = Box(p, {'one': 'touch ran; sleep 60'})
+    proc = box.start(stdout=subprocess.PIPE)
+    wait_for(lambda: (box.ws / 'ran').exists())
+    for pid in pathlib.Path(f'/proc/{proc.pid}/task/{proc.pid}/children').read_text().split():
+        os.kill(int(pid), signal.SIGKILL)
+    out = proc.communicate(timeout=30)[0]
+    ok(proc.returncode == 137 and b'pale itself was ended' in out and (box.ws / 'ran').exists(), p,
+       'the supervisor of a command is killed', (proc.returncode, out))
+    box.gone('and what it ran has ended')
+
+
 def case_outcomes(p):
     box = Box(p, {'good': 'echo fine', 'bad': r"printf 'a\033[2Jb\rc\000d\377<&>\n'; exit 7",
                   'dies': 'kill -9 $$', 'slow': 'sleep 30', 'spill': 'head -c 5000000 /dev/zero | tr "\\0" x; exit 1'},
@@ -378,5 +391,5 @@ def checks(pid, box):
 
 
 go_apart()
-main(case_bounded, case_shared, case_many, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_outcomes, case_refused, case_state,
+main(case_bounded, case_shared, case_many, case_queue, case_fail_fast, case_killed, case_killed_anywhere, case_supervisor_killed, case_outcomes, case_refused, case_state,
      case_terminal, case_terminal_many, uids=(1000,))

@@ -202,13 +202,18 @@ def case_death_of_the_caller(p):
 def case_death_of_pale(p):
     """Killed while the command runs: nobody may take that for one that was never executed."""
     program = p.ws / 'pale-for-a-moment'
-    for kill, want in (('kill -9 $$', ('error', '137')), ('true', ('ok', '0'))):
+    def deaf():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+    for kill, want, before in (('kill -9 $$', ('error', '137'), None), ('kill -9 $$', ('error', '137'), deaf),
+                               ('true', ('ok', '0'), None), ('true', ('ok', '0'), deaf)):
         program.write_text(f'#!/bin/sh\n(sleep 1; {kill}) </dev/null 3>&- 4>&- &\nexec "$TRUE_PALE" "$@"\n')
         program.chmod(0o755)
-        r = call(p, 'run', WORKSPACE, 'sh', '-c', 'echo BOOTED; echo x >ran; sleep 2', env={'PALE': str(program), 'TRUE_PALE': str(p.pale_path)})
+        r = call(p, 'run', WORKSPACE, 'sh', '-c', 'echo BOOTED; echo x >ran; sleep 2', env={'PALE': str(program), 'TRUE_PALE': str(p.pale_path)},
+                 **({'preexec_fn': before} if before else {}))
         s = r.seen
         ok(r.booted and (p.ws / 'ran').exists() and (s.get('outcome'), s.get('status')) == want, p,
-           f'{kill}: the status of a command that was executed', r)
+           f'{kill}{", SIGCHLD ignored" if before else ""}: the status of a command that was executed', r)
         ok(('"code":"lost"' in s['json'] and 'may have been executed' in s['hint']) == (want[0] == 'error'), p,
            'and what is known of it', r)
         (p.ws / 'ran').unlink(missing_ok=True)
