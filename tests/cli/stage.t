@@ -449,6 +449,13 @@ def discards():
         eq(box.raw("diff").count(b"diff --git"), 3, "all is staged again")
         r = box.pale("undo", "20200101-000000-000000")
         ok(r.status == 2 and "undo --list" in r.err, "undo of an unknown one", r)
+        t = Terminal(box, "discard")
+        ok(t.wait(b"[y/N] ") and b"all 3" in t.seen, "it asks about three", t.seen)
+        box.staged("echo 3 >b; echo 2 >d")
+        t.type("y\n")
+        eq((t.end(), box.pale("diff", "--name-status").out), (1, "M\tb\nA\td\n"), "what came meanwhile was not meant")
+        eq(box.pale("discard", "--all").status, 0, "twin: without a question all is")
+        eq(box.raw("diff"), b"", "thrown away")
 
 
 def undo_refuses():
