@@ -94,6 +94,12 @@ def case_open_for_writing(p):
     ok((box.ws / 'taken').read_text() == 'staged\n', p, 'twin: it is not where the staged side was to win')
     r = box.verb('apply', '--take-staged', '.')
     ok(r.code == 0 and (box.ws / 'log').read_text() == 'staged\n' and not (box.ws / 'd').exists(), p, 'once they are closed all is applied', r)
+    with open(box.ws / 'log', 'a') as log, open(box.ws / 'read'):
+        r = box.verb('undo')
+        ok(r.code == 1 and b'log: a program has it open for writing' in r.err and not (box.ws / 'd').exists(), p,
+           'an undo waits for that', r)
+    r = box.verb('undo')
+    ok(r.code == 0 and (box.ws / 'log').read_text() == 'old\nmore\n' and (box.ws / 'd/gone').exists(), p, 'it can be done then', r)
     box.remove()
 
 
