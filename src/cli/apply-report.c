@@ -38,34 +38,23 @@ struct way {
 	const char *what, *verb, *option;
 };
 
-/* As it can be typed where the user is. */
 static int put_way(struct str *out, const struct staged *staged, const struct way *way,
 		   const char *name)
 {
-	bool from_root = name[0] == '/' || (!staged->asked && !strchr("-~", name[0]) &&
-					    str_eq(staged->workspace.cwd, staged->workspace.root));
-	_cleanup_(freep) char *whole = path_join(staged->workspace.root, name);
-	_cleanup_(str_release) struct str line = {0};
-	int r = whole ? put_pale(&line, way->verb, staged->asked,
-				 staged->stage ? staged->stage->name : NULL)
-		      : -ENOMEM;
+	int r = str_appendf(out, "; %s: ", way->what);
 
-	if (r == 0)
-		r = str_appendf(&line, "%s ", way->option);
-	if (r == 0)
-		r = str_append_word(&line, from_root ? name : whole);
-	return r < 0 ? r : str_appendf(out, "; %s: %s", way->what, str_text(&line));
+	return r < 0 ? r : put_command(out, staged, way->verb, way->option, name);
 }
 
 static int put_ways(struct str *out, const struct staged *staged, const struct apply_item *item,
 		    const char *name)
 {
 	static const struct way ways[][3] = {
-		[APPLY_PROTECTED] = {{"to apply it", "apply", " --include-protected"}},
-		[APPLY_CONFLICT] = {{"both sides", "diff", " --conflict"},
-				    {"the staged one", "apply", " --take-staged"},
-				    {"yours", "discard", ""}},
-		[APPLY_UNSUPPORTED] = {{"to be rid of it", "discard", ""}},
+		[APPLY_PROTECTED] = {{"to apply it", "apply", "--include-protected"}},
+		[APPLY_CONFLICT] = {{"both sides", "diff", "--conflict"},
+				    {"the staged one", "apply", "--take-staged"},
+				    {"yours", "discard", NULL}},
+		[APPLY_UNSUPPORTED] = {{"to be rid of it", "discard", NULL}},
 	};
 	int r = 0;
 

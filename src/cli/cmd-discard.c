@@ -8,6 +8,12 @@
 #include "cli/stage-verb.h"
 #include "review/staged-choice.h"
 
+/* The answer is about what was there then. */
+static bool is_asked(const struct stage_args *args)
+{
+	return args->len == 0 && !args->values[OPT_ALL];
+}
+
 /* All of it is much at once. 1: the answer is no. */
 static int confirm(const struct staged *staged, const struct stage_args *args, struct err *err)
 {
@@ -18,7 +24,7 @@ static int confirm(const struct staged *staged, const struct stage_args *args, s
 
 	if (args->values[OPT_ALL] && args->len > 0)
 		return err_set(err, ERR_USAGE, -EINVAL, "discard: --all takes no paths");
-	if (args->len > 0 || args->values[OPT_ALL] || !staged->changes || staged->changes->n == 0)
+	if (!is_asked(args) || !staged->changes || staged->changes->n == 0)
 		return 0;
 	if (!has_terminal()) {
 		r = err_set(err, ERR_USAGE, -EINVAL,
@@ -62,7 +68,8 @@ int cmd_discard(int argc, char **argv)
 		return apply_report_print(&staged, &(struct apply_report){0}, DEED_DISCARD,
 					  args.values[OPT_JSON] != NULL);
 	progress_begin(&progress, "discarding", false);
-	r = stage_discard(staged.stage, NULL, staged_choice_finish(&choice),
+	r = stage_discard(staged.stage, is_asked(&args) ? staged.changes : NULL,
+			  staged_choice_finish(&choice),
 			  &(struct apply_progress){progress_step, &progress}, &done, &err);
 	progress_end(&progress);
 	if (r == -ECANCELED) {

@@ -63,13 +63,13 @@ static int put_choices(struct diff_job *job, const struct entry *entry)
 
 	if (!job->out.on_terminal)
 		return 0;
-	r = str_append(&job->out.text, "# the staged one: pale apply --take-staged ");
+	r = str_append(&job->out.text, "# the staged one: ");
 	if (r == 0)
-		r = str_append_escaped(&job->out.text, name, strlen(name));
+		r = put_command(&job->out.text, job->staged, "apply", "--take-staged", name);
 	if (r == 0)
-		r = str_append(&job->out.text, "; the workspace's: pale discard ");
+		r = str_append(&job->out.text, "; the workspace's: ");
 	if (r == 0)
-		r = str_append_escaped(&job->out.text, name, strlen(name));
+		r = put_command(&job->out.text, job->staged, "discard", NULL, name);
 	return r < 0 ? r : str_append_char(&job->out.text, '\n');
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "cli/progress.h"
 
 void stage_args_release(struct stage_args *args)
@@ -136,6 +137,30 @@ int put_flags(struct str *out, unsigned flags, const char *why)
 	if (r == 0 && *between && why && *why)
 		r = str_appendf(out, ": %s", why);
 	return r;
+}
+
+/* An option of apply widens what the operand names; without one that would be everything. */
+int put_command(struct str *out, const struct staged *staged, const char *verb, const char *option,
+		const char *name)
+{
+	bool from_root = name[0] == '/' || (!staged->asked && !strchr("-~", name[0]) &&
+					    str_eq(staged->workspace.cwd, staged->workspace.root));
+	_cleanup_(freep) char *whole = path_join(staged->workspace.root, name);
+	const char *typed = from_root ? name : whole;
+	int r = whole ? put_pale(out, verb, staged->asked,
+				 staged->stage ? staged->stage->name : NULL)
+		      : -ENOMEM;
+
+	if (r == 0 && option && str_eq(verb, "apply")) {
+		r = str_append_char(out, ' ');
+		if (r == 0)
+			r = str_append_word(out, typed);
+	}
+	if (r == 0 && option)
+		r = str_appendf(out, " %s", option);
+	if (r == 0)
+		r = str_append_char(out, ' ');
+	return r < 0 ? r : str_append_word(out, typed);
 }
 
 int put_age(struct str *out, struct timespec then)

@@ -34,6 +34,10 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 int put_flags(struct str *out, unsigned flags, const char *why);
 /* "run 4f2c… (make), 3 minutes ago"; nothing when it is not known. */
 int put_run(struct str *out, const struct staged *staged, const char *id);
+/* "pale VERB OPTION NAME" about something staged, as it can be typed where the user is. OPTION may
+ * be NULL. */
+int put_command(struct str *out, const struct staged *staged, const char *verb, const char *option,
+		const char *name);
 /* "3 minutes ago" */
 int put_age(struct str *out, struct timespec then);
 bool has_terminal(void); /* to ask on */

@@ -14,6 +14,7 @@
 #include "stage/roots.h"
 #include "stage/stage.h"
 #include "stage/txn-order.h"
+#include "stage/writers.h"
 
 static const char NOT_REVIEWED[] = "it is not what was reviewed any more";
 
@@ -22,6 +23,7 @@ struct chooser {
 	const struct changes *changes, *reviewed;
 	const struct apply_choice *choice;
 	struct verdict *verdicts;
+	struct writers writers;
 	struct strv locked; /* "ROOT PATH" of git directories, and "0" or "1" before it */
 };
 
@@ -142,6 +144,17 @@ static void judge_conflict(const struct chooser *c, const struct change *change,
 	leave(verdict, APPLY_CONFLICT, change->why);
 }
 
+/* What a program writes to a file that another has taken the place of is lost. Who names it as one
+ * that the staged side wins means that. */
+static bool is_written(struct chooser *c, const struct change *change)
+{
+	const struct apply_choice *choice = c->choice;
+
+	return change->old.type == NODE_FILE &&
+	       !covers(choice->take_staged, choice->n_take_staged, change) &&
+	       writers_find(&c->writers, c->stage, change->root, change->path, change->old.ino);
+}
+
 static void judge(struct chooser *c, size_t i)
 {
 	const struct change *change = &c->changes->items[i];
@@ -166,6 +179,8 @@ static void judge(struct chooser *c, size_t i)
 		verdict->outcome = APPLY_DROPPED;
 	else if (change->flags & CHANGE_IS_CONFLICT)
 		judge_conflict(c, change, verdict);
+	if (verdict->is_taken && verdict->outcome != APPLY_DROPPED && is_written(c, change))
+		leave(verdict, APPLY_HELD, "a program has it open for writing");
 }
 
 static bool is_left(const struct verdict *verdict)
@@ -194,7 +209,7 @@ static void keep_references(struct chooser *c)
 		last = change;
 		last_len = len;
 		why = c->verdicts[i].outcome == APPLY_HELD
-			      ? "git holds a lock there"
+			      ? c->verdicts[i].why
 			      : "the repository changed on the host, too";
 		for (size_t k = 0; k < c->changes->n; k++) {
 			const struct change *other = &c->changes->items[k];
@@ -327,6 +342,7 @@ int choose(const struct stage *stage, const struct changes *changes, const struc
 	if (r == 0)
 		r = need_above(&c);
 	strv_release(&c.locked);
+	writers_release(&c.writers);
 	if (r < 0) {
 		free(c.verdicts);
 		return err_oom(err);

@@ -16,6 +16,7 @@
 #include "stage/access.h"
 #include "stage/content.h"
 #include "stage/node.h"
+#include "stage/writers.h"
 
 #define XATTR_ACL "system.posix_acl_access"
 
@@ -151,16 +152,6 @@ int make_copy(int from_dir, const char *from_name, const struct node *node, mode
 	return r;
 }
 
-/* Somebody outside may have got a descriptor while the command ran. Where that cannot be
- * told the answer is yes. */
-static bool may_have_writer(int fd)
-{
-	if (fcntl(fd, F_SETLEASE, F_RDLCK) < 0)
-		return true;
-	(void)fcntl(fd, F_SETLEASE, F_UNLCK);
-	return false;
-}
-
 int make_needs_no_copy(int dir, const char *name, const struct node *node, mode_t mode)
 {
 	_cleanup_(fd_closep) int fd = -1;
@@ -172,7 +163,8 @@ int make_needs_no_copy(int dir, const char *name, const struct node *node, mode_
 			       faccessat(dir, "", W_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0))
 		return 0;
 	fd = open_staged_file(dir, name, node->ino);
-	return fd < 0 ? fd : !may_have_writer(fd);
+	/* Somebody outside may have got a descriptor while the command ran. */
+	return fd < 0 ? fd : file_has_writer(fd) == 0;
 }
 
 /* A file, to be used by its name in /proc: it may not be readable. */

@@ -31,7 +31,13 @@ static int append(struct txn *txn, const struct str *text, bool sync, struct err
 	/* A line that is not known to be there must not be there. */
 	if (ftruncate(txn->journal_fd, (off_t)txn->journal_len) < 0)
 		return err_sys(err, -errno, "cut the journal of %s", txn->id);
-	return err_sys(err, r, "write the journal of %s", txn->id);
+	err_sys(err, r, "write the journal of %s", txn->id);
+	if (r != -ENOSPC && r != -EDQUOT)
+		return r;
+	return err_hint(err, r,
+			"make room on the disk of %s; to give up all that is staged: "
+			"pale stages rm --force %s",
+			txn->state_dir, txn->stage_name);
 }
 
 static int put_head(const struct txn *txn, struct str *out)

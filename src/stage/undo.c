@@ -18,6 +18,7 @@
 #include "stage/txn-order.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
+#include "stage/writers.h"
 
 enum { INDEX_MAX = 256 << 20 };
 
@@ -183,9 +184,23 @@ static int keep_below(struct txn *txn, struct err *err)
 	return 0;
 }
 
+/* What a program goes on to write would be written where nobody looks. An undo that leaves something
+ * is not done again, and this passes: so nothing is begun. */
+static int refuse_written(const struct txn *txn, const struct txn_item *item,
+			  const struct node *now, struct writers *writers, struct err *err)
+{
+	if (now->type != NODE_FILE || item->made.type != NODE_FILE ||
+	    !writers_find(writers, txn->stage, item->root, item->path, now->ino))
+		return 0;
+	err_set(err, ERR_SYSTEM, -ETXTBSY, "%s: a program has it open for writing", item->path);
+	return err_hint(err, -ETXTBSY, "end it, then try again: nothing was taken back");
+}
+
 /* Which items can be taken back; children first, since they decide on folders. */
 static int judge(struct txn *txn, const struct apply_progress *progress, struct err *err)
 {
+	_cleanup_(writers_release) struct writers writers = {0};
+
 	for (size_t i = txn->n_items; i > 0; i--) {
 		struct txn_item *item = &txn->items[i - 1];
 		_cleanup_(node_release) struct node now = {0};
@@ -203,6 +218,8 @@ static int judge(struct txn *txn, const struct apply_progress *progress, struct 
 			r = adopt(txn, i - 1, &now);
 		else if (r == 0)
 			r = 1;
+		if (r > 0 && refuse_written(txn, item, &now, &writers, err) < 0)
+			return -ETXTBSY;
 		item->stays = r == 0;
 		if (r > 0 && made_folder(item)) {
 			r = can_go(txn, item);

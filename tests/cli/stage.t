@@ -262,7 +262,7 @@ def protected():
     with StageBox({"a": "1\n", ".envrc": "mine\n"}) as box:
         box.staged("echo 2 >a; echo evil >.envrc; echo hook >.git/hooks/post-commit")
         r = box.pale("apply")
-        ok(r.status == 0 and "protected   .envrc" in r.out and "--include-protected .envrc" in r.out,
+        ok(r.status == 0 and "protected   .envrc" in r.out and "pale apply .envrc --include-protected .envrc\n" in r.out,
            "apply leaves them, and says how", r)
         eq((box.read("a"), box.read(".envrc"), box.exists(".git/hooks/post-commit")),
            ("2\n", "mine\n", False), "the rest is applied")
@@ -318,7 +318,7 @@ def conflicts():
         r = box.pale("apply")
         ok(r.status == 1 and "conflict    a" in r.out and "merged      b" in r.out
            and "pale diff --conflict a" in r.out, "one is left, one merged, the rest applied", r)
-        ok("pale apply --take-staged a;" in r.out and "pale discard a\n" in r.out, "and how to decide", r)
+        ok("pale apply a --take-staged a;" in r.out and "pale discard a\n" in r.out, "and how to decide", r)
         eq((box.read("a"), box.read("c")), (NUMBERS.replace("\n5\n", "\nFIVE, mine\n"), "2\n"),
            "nothing of the user's is lost")
         eq(box.read("b"), NUMBERS.replace("\n5\n", "\nfive\n").replace("60\n", "sixty, mine\n"),
@@ -340,6 +340,26 @@ def conflicts():
         out = box.raw("diff", "--conflict", "made")
         ok(b"the command found none" in out and b"not kept" not in out and b"\n-mine\n+3\n" in out,
            "of a file that the command made, there was none", out)
+
+
+def said():
+    """What is said to decide about one file decides about no other."""
+    with StageBox({"d/a b": "1\n", "other": "1\n"}) as box:
+        box.staged("echo 2 >'d/a b'; echo 2 >other; echo 2 >.envrc")
+        time.sleep(0.02)
+        box.write("d/a b", "mine\n")
+        sub = box.path("d")
+        t = Terminal(box, "diff", "--conflict", "a b", cwd=sub, env={"PALE_PAGER": "cat"})
+        t.end()
+        for text, way in ((t.seen.decode(), "# the staged one: "), (box.pale("apply", "a b", cwd=sub).out, "; the staged one: "),
+                          (box.pale("apply", "../.envrc", cwd=sub).out, "; to apply it: ")):
+            line = text.split(way)[1].split(";")[0].split("\n")[0].strip() if way in text else text
+            ok(line.startswith("pale apply "), f"said: {way}", text)
+            box.staged("echo 2 >'d/a b'; echo 2 >.envrc")
+            r = subprocess.run(["sh", "-c", line.replace("pale", PALE, 1)], cwd=sub, env=box.env, capture_output=True, check=False)
+            ok(r.returncode == 0 and box.read(".envrc" if ".envrc" in line else "d/a b") == "2\n", "and done where it was said", (line, r))
+            eq(box.read("other"), "1\n", "nothing else is applied")
+            box.write("d/a b", "mine\n")
 
 
 def merging():
@@ -429,6 +449,13 @@ def discards():
         eq(box.raw("diff").count(b"diff --git"), 3, "all is staged again")
         r = box.pale("undo", "20200101-000000-000000")
         ok(r.status == 2 and "undo --list" in r.err, "undo of an unknown one", r)
+        t = Terminal(box, "discard")
+        ok(t.wait(b"[y/N] ") and b"all 3" in t.seen, "it asks about three", t.seen)
+        box.staged("echo 3 >b; echo 2 >d")
+        t.type("y\n")
+        eq((t.end(), box.pale("diff", "--name-status").out), (1, "M\tb\nA\td\n"), "what came meanwhile was not meant")
+        eq(box.pale("discard", "--all").status, 0, "twin: without a question all is")
+        eq(box.raw("diff"), b"", "thrown away")
 
 
 def undo_refuses():
@@ -673,7 +700,7 @@ with Box() as the_box:
     works = the_box.pale("run", "--staged", "--", "true").status == 0
 if works:
     for case in (patch_round_trip, what_git_cannot_take, json_form, operands, other_folders, nothing_staged,
-                 on_terminals, pagers, protected, hunks, conflicts, merging,
+                 on_terminals, pagers, protected, hunks, conflicts, said, merging,
                  patch_of_conflicts, discards, undo_refuses, whose,
                  stages, removed,
                  interrupted, progress, recovered, restarted, cost):

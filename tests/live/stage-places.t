@@ -94,6 +94,26 @@ def case_a_folder_that_is_gone(p):
     box.remove()
 
 
+@only_root
+def case_a_full_disk(p):
+    """Nothing can be applied or discarded there, and what is said makes room."""
+    box = Box(p, 'full')
+    p.run('mount', '-t', 'tmpfs', '-o', f'size=3m,uid={os.stat(box.top).st_uid},mode=700', 'none', str(box.top / 'state'))
+    try:
+        p.write(box.ws / 'f', 'old\n')
+        r = p.sh('--staged', '--', 'echo staged >f; head -c 10m /dev/zero >big || true', cwd=box.ws, env=box.env)
+        ok(r.booted and shutil.disk_usage(box.top / 'state').free == 0, p, 'the disk is full', r)
+        for args in (('apply', 'f'), ('discard', 'big')):
+            r = box.verb(*args)
+            ok(r.code == 1 and b'No space left' in r.err and b'pale stages rm --force default' in r.err, p, f'{args[0]}: says so', r)
+        ok((box.ws / 'f').read_text() == 'old\n' and b'f\n' in box.verb('diff', '--name-status').out, p, 'nothing has happened')
+        r = box.verb('stages', 'rm', '--force', 'default')
+        ok(r.code == 0 and shutil.disk_usage(box.top / 'state').free > 2e6, p, 'there is room again', r)
+    finally:
+        p.run('umount', str(box.top / 'state'))
+        box.remove()
+
+
 def case_folders_that_overlap(p):
     """What is said can be done about it helps."""
     box = Box(p, 'overlap')
@@ -117,4 +137,4 @@ def case_folders_that_overlap(p):
     box.remove()
 
 
-main(case_an_encrypted_folder, case_a_folder_that_is_gone, case_folders_that_overlap, uids=(1000,))
+main(case_an_encrypted_folder, case_a_folder_that_is_gone, case_folders_that_overlap, case_a_full_disk, uids=(1000,))

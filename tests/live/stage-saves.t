@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What the user saves at a bad moment stays; what is taken back is as it was."""
+import contextlib
 import sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, __file__.rsplit('/', 1)[0] + '/lib')
@@ -69,6 +70,36 @@ def case_killed_before_a_save_went_back(p):
     r = box.verb('diff')
     ok((box.ws / 'f').read_text() == 'first\n', p, 'what was saved is back after the next command', r)
     ok(b'+staged' in r.out, p, 'and what was staged still is', r)
+    box.remove()
+
+
+def case_open_for_writing(p):
+    """A log, a database: what a program of the host goes on to write into a file stays in the file of that name."""
+    box = Box(p, 'open')
+    for name in ('log', 'd/gone', 'part', 'mode', 'read', 'taken'):
+        p.mkdir((box.ws / name).parent)
+        p.write(box.ws / name, 'old\n')
+    box.run('for i in log part read taken; do echo staged >$i; done; rm -r d; chmod 600 mode; echo new >new')
+    with contextlib.ExitStack() as held:
+        files = {n: held.enter_context(open(box.ws / n, 'r' if n == 'read' else 'a')) for n in ('log', 'd/gone', 'part', 'mode', 'read', 'taken')}
+        r = box.verb('apply', '--take-staged', 'taken', '--hunk', 'part:1', '.')
+        ok(r.code == 1 and r.out.count(b'a program has it open for writing') == 4 and b'read' not in r.out, p, 'they are left, and it says why', r)
+        ok((box.ws / 'read').read_text() == 'staged\n' == (box.ws / 'taken').read_text() and (box.ws / 'new').exists(), p,
+           'twin: not what is only read, nor what was named', os.listdir(box.ws))
+        for n, f in files.items():
+            if n != 'read':
+                f.write('more\n')
+                f.flush()
+    ok([(box.ws / n).read_text() for n in ('log', 'd/gone', 'part', 'mode')] == ['old\nmore\n'] * 4, p, 'what was written is there')
+    ok((box.ws / 'taken').read_text() == 'staged\n', p, 'twin: it is not where the staged side was to win')
+    r = box.verb('apply', '--take-staged', '.')
+    ok(r.code == 0 and (box.ws / 'log').read_text() == 'staged\n' and not (box.ws / 'd').exists(), p, 'once they are closed all is applied', r)
+    with open(box.ws / 'log', 'a') as log, open(box.ws / 'read'):
+        r = box.verb('undo')
+        ok(r.code == 1 and b'log: a program has it open for writing' in r.err and not (box.ws / 'd').exists(), p,
+           'an undo waits for that', r)
+    r = box.verb('undo')
+    ok(r.code == 0 and (box.ws / 'log').read_text() == 'old\nmore\n' and (box.ws / 'd/gone').exists(), p, 'it can be done then', r)
     box.remove()
 
 
@@ -191,7 +222,7 @@ def case_mode_of_a_folder_with_more_in_it(p):
     box.remove()
 
 
-main(case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
+main(case_open_for_writing, case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
      case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
      case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
      case_mode_of_a_folder_with_more_in_it, uids=(1000,))
