@@ -90,8 +90,7 @@ struct keeper {
 	struct session_place place;
 	struct fingerprint fingerprint;
 	struct whereabouts whereabouts;
-	struct file_id *covers; /* what lay where, of site->ignored */
-	struct strv shown;      /* where a command may begin */
+	struct strv shown; /* where a command may begin */
 	struct loop loop;
 	struct standing *standing;
 	int listener, signals, lifeline;
@@ -123,7 +122,6 @@ void client_number(struct client *client, enum session_kind kind, uint64_t value
 void keeper_stir(struct keeper *k); /* something was asked for: not idle */
 
 /* keeper-covers.c */
-int keeper_covers_take(struct keeper *k, struct err *err);
 /* -ESTALE: something that is to be hidden is seen by the next command. */
 int keeper_covers_check(const struct keeper *k, struct err *err);
 
