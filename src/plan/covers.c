@@ -40,19 +40,25 @@ static bool is_same(const struct birth *a, const struct birth *b)
 	return a->dev == b->dev && a->ino == b->ino && a->sec == b->sec && a->nsec == b->nsec;
 }
 
-/* Is the toolchain at DIR shown, and its SECRET not asked for? */
+static bool has_op(const struct plan *plan, enum op_kind kind, const char *path)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].kind == kind && str_eq(plan->ops[i].dst, path))
+			return true;
+	return false;
+}
+
+static bool is_hidden(const struct plan *plan, const char *path)
+{
+	return has_op(plan, OP_HIDE, path);
+}
+
+/* Is the toolchain at DIR shown, and its SECRET not asked for? Without mounts it is shown as long as
+ * there is no secret in it. */
 static bool is_withheld(const struct plan *plan, const char *dir, const char *secret)
 {
-	for (size_t i = 0; i < plan->ops_len; i++) {
-		const struct op *op = &plan->ops[i];
-
-		if (op->kind == OP_HIDE && str_eq(op->dst, secret))
-			return true;
-		/* Without mounts it is shown as long as there is no secret in it. */
-		if (plan->engine == ENGINE_LANDLOCK && op->kind == OP_ALLOW && str_eq(op->dst, dir))
-			return true;
-	}
-	return false;
+	return is_hidden(plan, secret) ||
+	       (plan->engine == ENGINE_LANDLOCK && has_op(plan, OP_ALLOW, dir));
 }
 
 static int add_secrets(struct covers *covers, const struct plan *plan, const char *home)
@@ -76,11 +82,27 @@ static int add_secrets(struct covers *covers, const struct plan *plan, const cha
 	return r;
 }
 
+/* pale's: whoever could write there would make a policy. */
+static int add_own(struct covers *covers, const struct plan *plan, const struct site *site)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < array_len(site->own) && r == 0; i++) {
+		const char *path = site->own[i].real;
+
+		if (path && is_hidden(plan, path))
+			r = strv_add(&covers->paths, path);
+	}
+	return r;
+}
+
 int covers_take(struct covers *covers, const struct plan *plan, const struct site *site)
 {
 	struct covers taken = {0};
 	int r = strv_copy(&taken.paths, &site->ignored);
 
+	if (r == 0)
+		r = add_own(&taken, plan, site);
 	if (r == 0 && site->home_real)
 		r = add_secrets(&taken, plan, site->home_real);
 	if (r == 0) {

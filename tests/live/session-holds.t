@@ -148,6 +148,27 @@ def case_credentials_of_toolchains(p):
             file.unlink()
 
 
+@needs('hidden')
+def case_state_made_anew(p):
+    """Whoever could write into pale's own state would trust what he likes."""
+    if p.is_root and not has('root'):
+        return skip(p, "this engine cannot enter root's state")
+    with Box(p, 'state') as box:
+        share = p.mkdir(box.top / 'share')
+        state = share / 'state'
+        env = dict(box.env, XDG_STATE_HOME=str(state))
+        here = ENGINE_OPTIONS if ENGINE else ()
+        box.verb('run', *here, '--', 'true', env=env)
+        started(p, box.start('--write', str(share), env=env))
+        r = box.sh(f'ls {state}/pale; echo x >{share}/twin', env=env)
+        ok(r.booted and b'ws' not in r.out and (share / 'twin').exists(), p, 'it is hidden, in a folder that can be written', r)
+        shutil.rmtree(state / 'pale')
+        box.verb('run', *here, '--', 'true', env=env)
+        trust = next((state / 'pale').iterdir()) / 'trust'
+        r = box.sh(f'echo forged >{trust}', env=env)
+        ok(r.code == 125 and not trust.exists(), p, 'made anew: refused', r)
+
+
 def case_places_of_home(p):
     """Where credentials are kept is no workspace, for whatever verb."""
     with Box(p, 'home') as box:
@@ -255,4 +276,4 @@ def case_variables_are_forgotten(p):
 
 
 main(case_hidden_stays_hidden, case_hidden_rules, case_hidden_made_anew, case_hidden_replaced_meanwhile, case_credentials_of_toolchains,
-     case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
+     case_state_made_anew, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
