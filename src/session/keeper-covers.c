@@ -58,7 +58,8 @@ static int check_rules(const struct keeper *k, struct err *err)
 	return 0;
 }
 
-/* As it was done for the plan: files may match .paleignore that were not there. */
+/* As it was done for the plan: files may match .paleignore that were not there, and what is hidden
+ * may have got another name. */
 static int check_ignored(const struct keeper *k, struct err *err)
 {
 	struct site now = *k->site;
@@ -83,5 +84,5 @@ int keeper_covers_check(const struct keeper *k, struct err *err)
 	r = check_rules(k, err);
 	if (r == 0)
 		r = check_list(k, &k->site->covers.paths, err);
-	return r == 0 && has_list ? check_ignored(k, err) : r;
+	return r == 0 && (has_list || spec->paths_hidden.len > 0) ? check_ignored(k, err) : r;
 }

@@ -72,6 +72,22 @@ def case_hidden_rules(p):
         p.write(box.ws / 'later', 'SECRET3\n')
         r = box.sh('cat later')
         ok(r.code == 125 and b'SECRET' not in r.out, p, 'made later: refused', r)
+        box.verb('session', 'stop', '--all')
+        p.write(box.ws / 'vault/deep', 'SECRET4\n')
+        for name in ('later', 'vault/deep'):
+            started(p, box.start('--hide', str(box.ws / 'later'), '--hide', str(box.ws / 'vault')))
+            os.link(box.ws / name, box.ws / 'alias')
+            r = box.sh('cat alias')
+            ok(r.code == 125 and b'SECRET' not in r.out, p, f'{name} gets another name: refused', r)
+            (box.ws / 'alias').unlink()
+            r = box.sh('echo fine')
+            ok(r.rest == b'fine\n', p, 'without it: served', r)
+            box.verb('session', 'stop', '--all')
+        p.write(box.ws / '.paleignore', '*.key\n')
+        started(p, box.start('--hide', str(box.ws / 'later')))
+        (box.ws / 'later').unlink()
+        r = box.sh('echo fine')
+        ok(r.rest == b'fine\n', p, 'gone, and there is a .paleignore, too: served', r)
 
 
 @needs('hidden')
