@@ -185,6 +185,43 @@ def case_state_made_anew(p):
         ok(r.code == 125 and not trust.exists(), p, 'made anew: refused', r)
 
 
+@needs('hidden')
+def case_git_obeys_more(p):
+    """The user changes git's configuration while a session stands: what is obeyed then is not for commands."""
+    if ENGINE:
+        return skip(p, 'bwrap ends where the host replaces what is protected, landlock protects nothing')
+    with Box(p, 'obeyed') as box:
+        hook = box.ws / 'tools/pre-commit'
+        p.write(hook, '#!/bin/sh\n', 0o755)
+        home = p.mkdir(box.top / 'home')
+        env = dict(box.env, HOME=str(home))
+
+        def config(*args):
+            return p.run('git', 'config', *args, cwd=box.ws, env=env)
+
+        p.run('git', 'init', '-q', '.', cwd=box.ws, env=env)
+        started(p, box.start(env=env))
+        r = box.sh('echo "#! /bin/sh" >tools/pre-commit', env=env)
+        ok(r.booted and r.code == 0, p, 'twin: a folder like others is written', r)
+        config('remote.origin.url', 'x')
+        r = box.sh('echo fine', env=env)
+        ok(r.rest == b'fine\n', p, 'what git does not execute may change', r)
+        before = hook.read_bytes()
+        for what, on, off in (('by the repository', ('core.hooksPath', 'tools'), ('--unset', 'core.hooksPath')),
+                              ('by the user', ('--global', 'core.hooksPath', str(box.ws / 'tools')), ('--global', '--unset', 'core.hooksPath'))):
+            config(*on)
+            r = box.sh('echo evil >tools/pre-commit', env=env)
+            ok(r.code == 125 and b'has changed since session' in r.err and hook.read_bytes() == before, p, f'hooks are obeyed {what}: refused', r)
+            config(*off)
+            r = box.sh('echo fine', env=env)
+            ok(r.rest == b'fine\n', p, 'not any more: served', r)
+        config('core.hooksPath', 'tools')
+        box.verb('session', 'stop', '--all', env=env)
+        started(p, box.start(env=env))
+        r = box.sh('echo evil >tools/pre-commit', env=env)
+        ok(r.booted and r.code != 0 and hook.read_bytes() == before, p, 'a session that is started anew protects them', r)
+
+
 def case_places_of_home(p):
     """Where credentials are kept is no workspace, for whatever verb."""
     with Box(p, 'home') as box:
@@ -292,4 +329,4 @@ def case_variables_are_forgotten(p):
 
 
 main(case_hidden_stays_hidden, case_hidden_rules, case_hidden_made_anew, case_hidden_replaced_meanwhile, case_credentials_of_toolchains,
-     case_state_made_anew, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
+     case_state_made_anew, case_git_obeys_more, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
