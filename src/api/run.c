@@ -232,6 +232,9 @@ static int make_plan(struct run *run, char *const *argv, bool without, struct er
 		r = name_quarantine(run, err);
 	if (r == 0)
 		run->plan->tool = run->tool;
+	/* Before anything is mounted over it. */
+	if (r == 0 && run->site && covers_take(&site.covers, run->plan, &site) < 0)
+		r = err_oom(err);
 	if (r == 0 && run->site) {
 		site_release(run->site);
 		*run->site = site;

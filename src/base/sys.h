@@ -169,6 +169,29 @@ static inline int sys_statmount(uint64_t id, struct sys_statmount *ret)
 
 	return sys_result(syscall(SYS_NO_STATMOUNT, &req, ret, sizeof(*ret), 0));
 }
+/* musl has no statx() in all versions: the kernel's struct, in the part that we use. */
+#define SYS_STATX_BASIC 0x7ff
+#define SYS_STATX_BTIME 0x800
+struct sys_stat_time {
+	int64_t sec;
+	uint32_t nsec;
+	int32_t unused;
+};
+struct sys_stat {
+	uint32_t mask, blksize;
+	uint64_t attributes;
+	uint32_t nlink, uid, gid;
+	uint16_t mode, unused;
+	uint64_t ino, size, blocks, attributes_mask;
+	struct sys_stat_time atime, btime, ctime, mtime;
+	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
+	uint64_t more[14];
+};
+static inline int sys_statx(int dirfd, const char *name, int flags, struct sys_stat *ret)
+{
+	return sys_result(
+		syscall(SYS_statx, dirfd, name, flags, SYS_STATX_BASIC | SYS_STATX_BTIME, ret));
+}
 /* As the kernel gives it; the name ends in NUL. */
 struct sys_dirent {
 	uint64_t ino;

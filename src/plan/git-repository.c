@@ -214,11 +214,26 @@ static int read_walked(struct git *git, const struct walk *walk, struct err *err
 	return r == -ENOMEM ? err_oom(err) : r;
 }
 
+/* What it says may be another thing tomorrow. */
+static int note_source(struct git *git, const char *dir, const char *path, struct err *err)
+{
+	struct strv *sources = &git->protection->sources;
+	char *whole = path[0] == '/' ? strdup(path) : path_join(dir, path);
+
+	if (whole && strv_has(sources, whole)) {
+		free(whole);
+		return 0;
+	}
+	return strv_take(sources, whole) < 0 ? err_oom(err) : 0;
+}
+
 int git_read_config(struct git *git, const char *dir, const char *path, struct err *err)
 {
 	_cleanup_(walk_release) struct walk walk = {.protection = git->protection};
-	int r = walk_path(&walk, dir, path, err);
+	int r = note_source(git, dir, path, err);
 
+	if (r == 0)
+		r = walk_path(&walk, dir, path, err);
 	return r < 0 ? r : read_walked(git, &walk, err);
 }
 
@@ -237,6 +252,10 @@ static int protect_names(struct git *git, const char *dir, struct err *err)
 		else
 			r = git_protect(git, dir, *name, err);
 	}
+	if (r == 0)
+		r = note_source(git, dir, "config", err);
+	if (r == 0)
+		r = note_source(git, dir, "config.worktree", err);
 	if (r == 0)
 		r = read_walked(git, &config, err);
 	if (r == 0)

@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "config/git-identity.h"
+#include "plan/covers.h"
 #include "plan/rung.h"
 #include "plan/protected.h"
 
@@ -86,6 +87,7 @@ struct site {
 	struct site_path *paths; /* one for each path that the spec names */
 	size_t paths_len;
 	struct strv ignored;     /* hidden as well, without links: .paleignore, aliases */
+	struct covers covers;    /* of a sandbox that stays */
 	struct strv bound;       /* sockets of the host's processes, without links (plan/bound.h) */
 	struct site_path own[5]; /* the user's configuration and state of pale, and where its
 				  * sessions are reached: the last two */

@@ -46,8 +46,11 @@ static int add_hidden_rules(struct prober *p, const struct spec *spec, struct er
 
 		if (at->type == SITE_ABSENT || path_covers(at->real, p->site->workspace))
 			continue;
-		if (lstat(at->real, &st) < 0)
+		if (lstat(at->real, &st) < 0) {
+			if (errno == ENOENT || errno == ENOTDIR)
+				continue; /* gone meanwhile */
 			return err_sys(err, -errno, "stat %s", at->real);
+		}
 		r = add_real(p, at->real, &st, err);
 		if (r < 0)
 			return r;

@@ -148,6 +148,7 @@ void protection_release(struct protection *p)
 	free(p->items);
 	strv_release(&p->dirs);
 	strv_release(&p->mirrors);
+	strv_release(&p->sources);
 	free(p->git_common);
 	*p = (struct protection){0};
 }

@@ -41,6 +41,7 @@ struct protection {
 	size_t len, cap;
 	struct strv dirs;    /* each once */
 	struct strv mirrors; /* other names that mounts give existing ones */
+	struct strv sources; /* configurations of git that were read, or were not there */
 	/* The repository of a linked worktree, when it names this workspace as
 	 * one: git inside needs it. Else NULL. */
 	char *git_common;

@@ -508,6 +508,7 @@ void site_release(struct site *site)
 	release_paths(site->toolchains, site->toolchains_len);
 	release_paths(site->paths, site->paths_len);
 	strv_release(&site->ignored);
+	covers_release(&site->covers);
 	strv_release(&site->bound);
 	release_names(site->own, array_len(site->own));
 	strv_release(&site->own_links);

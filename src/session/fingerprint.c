@@ -17,7 +17,7 @@ enum { IGNORE_AT = 3 };
 
 /* Of a folder only which one it is: the command works in it. What cannot be looked at is as
  * good as absent, and its coming back is a change. */
-static void look(struct fingerprint_file *file)
+void fingerprint_look(struct fingerprint_file *file)
 {
 	struct stat st;
 
@@ -48,7 +48,7 @@ int fingerprint_take(const struct context *context, struct fingerprint *ret, str
 
 	for (size_t i = 0; i < FINGERPRINT_FILES; i++) {
 		print.files[i].path = paths[i];
-		look(&print.files[i]);
+		fingerprint_look(&print.files[i]);
 	}
 	if (!paths[0] || !paths[2] || !paths[3] || !paths[5]) {
 		fingerprint_release(&print);
@@ -63,11 +63,11 @@ static bool same_time(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool is_same(const struct fingerprint_file *was)
+bool fingerprint_is_same(const struct fingerprint_file *was)
 {
 	struct fingerprint_file now = {.path = was->path};
 
-	look(&now);
+	fingerprint_look(&now);
 	return now.ino == was->ino &&
 	       (now.ino == 0 ||
 		(now.dev == was->dev && now.size == was->size && same_time(now.mtime, was->mtime) &&
@@ -77,7 +77,7 @@ static bool is_same(const struct fingerprint_file *was)
 const char *fingerprint_changed(const struct fingerprint *fingerprint)
 {
 	for (size_t i = 0; i < FINGERPRINT_FILES; i++)
-		if (fingerprint->files[i].path && !is_same(&fingerprint->files[i]))
+		if (fingerprint->files[i].path && !fingerprint_is_same(&fingerprint->files[i]))
 			return fingerprint->files[i].path;
 	return NULL;
 }

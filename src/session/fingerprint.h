@@ -28,6 +28,10 @@ struct fingerprint {
 	} files[FINGERPRINT_FILES];
 };
 
+/* How the file at its path, which is borrowed, looks now; and whether it does so still. */
+void fingerprint_look(struct fingerprint_file *file);
+bool fingerprint_is_same(const struct fingerprint_file *was);
+
 int fingerprint_take(const struct context *context, struct fingerprint *ret, struct err *err);
 /* The name of a file that is not what it was, or NULL. */
 const char *fingerprint_changed(const struct fingerprint *fingerprint);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is hidden is covered by a mount, and a cover goes with the file that it lies on: when
- * the host puts another one in its place, or makes one that .paleignore matches, that one is
- * seen. So before each command it is looked whether every cover still lies where it should. */
+/* See plan/covers.h: also when the host makes what .paleignore matches, or credentials in a toolchain,
+ * that is seen. So before each command it is looked whether every cover still lies where it should. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,35 +26,10 @@ static bool is_same(struct file_id a, struct file_id b)
 	return a.dev == b.dev && a.ino == b.ino;
 }
 
-int keeper_covers_take(struct keeper *k, struct err *err)
-{
-	const struct strv *hidden = &k->site->ignored;
-
-	if (!spec_is_confined(&k->run->resolved.spec) || hidden->len == 0)
-		return 0;
-	k->covers = calloc(hidden->len, sizeof(*k->covers));
-	if (!k->covers)
-		return err_oom(err);
-	for (size_t i = 0; i < hidden->len; i++)
-		k->covers[i] = id_of(hidden->items[i]);
-	return 0;
-}
-
-/* What is gone needs no cover. */
-static bool is_covered(const struct keeper *k, const char *path)
-{
-	struct file_id now = id_of(path);
-
-	for (size_t i = 0; i < k->site->ignored.len; i++)
-		if (strcmp(k->site->ignored.items[i], path) == 0)
-			return now.ino == 0 || is_same(now, k->covers[i]);
-	return now.ino == 0;
-}
-
 static int check_list(const struct keeper *k, const struct strv *paths, struct err *err)
 {
 	for (size_t i = 0; i < paths->len; i++)
-		if (!is_covered(k, paths->items[i]))
+		if (!covers_hide(&k->site->covers, paths->items[i]))
 			return err_set(err, ERR_POLICY, -ESTALE,
 				       "what is to be hidden has changed since session '%s' was "
 				       "started: %s came or was replaced",
@@ -84,7 +58,8 @@ static int check_rules(const struct keeper *k, struct err *err)
 	return 0;
 }
 
-/* As it was done for the plan: files may match .paleignore that were not there. */
+/* As it was done for the plan: files may match .paleignore that were not there, and what is hidden
+ * may have got another name. */
 static int check_ignored(const struct keeper *k, struct err *err)
 {
 	struct site now = *k->site;
@@ -104,10 +79,10 @@ int keeper_covers_check(const struct keeper *k, struct err *err)
 	bool has_list = fingerprint_has_ignore(&k->fingerprint);
 	int r;
 
-	if (!spec_is_confined(spec) || (!has_list && spec->paths_hidden.len == 0))
+	if (!spec_is_confined(spec))
 		return 0;
 	r = check_rules(k, err);
 	if (r == 0)
-		r = check_list(k, &k->site->ignored, err);
-	return r == 0 && has_list ? check_ignored(k, err) : r;
+		r = check_list(k, &k->site->covers.paths, err);
+	return r == 0 && (has_list || spec->paths_hidden.len > 0) ? check_ignored(k, err) : r;
 }

@@ -66,7 +66,7 @@ static bool parse(struct wish *w, struct session_message *m)
 	return true;
 }
 
-static int check_policy(const struct keeper *k, struct err *err)
+static int check_policy(struct keeper *k, struct err *err)
 {
 	const char *changed = fingerprint_changed(&k->fingerprint);
 	const char *name = k->place.name;
@@ -74,6 +74,8 @@ static int check_policy(const struct keeper *k, struct err *err)
 	if (!changed) {
 		int r = keeper_covers_check(k, err);
 
+		if (r == 0)
+			r = keeper_protected_check(k, err);
 		if (r != -ESTALE)
 			return r;
 	} else {

@@ -84,14 +84,20 @@ struct client {
 	uint64_t from;
 };
 
+/* How the configurations of git looked, of which what is protected was made. */
+struct keeper_sources {
+	struct fingerprint_file *files; /* NULL: nobody has looked yet */
+	size_t len;
+};
+
 struct keeper {
 	struct run *run;
 	const struct site *site; /* the run's: another plan may have brought another one */
 	struct session_place place;
 	struct fingerprint fingerprint;
 	struct whereabouts whereabouts;
-	struct file_id *covers; /* what lay where, of site->ignored */
-	struct strv shown;      /* where a command may begin */
+	struct keeper_sources sources;
+	struct strv shown; /* where a command may begin */
 	struct loop loop;
 	struct standing *standing;
 	int listener, signals, lifeline;
@@ -123,9 +129,11 @@ void client_number(struct client *client, enum session_kind kind, uint64_t value
 void keeper_stir(struct keeper *k); /* something was asked for: not idle */
 
 /* keeper-covers.c */
-int keeper_covers_take(struct keeper *k, struct err *err);
 /* -ESTALE: something that is to be hidden is seen by the next command. */
 int keeper_covers_check(const struct keeper *k, struct err *err);
+
+/* keeper-protected.c. -ESTALE: something is to be protected that is not. */
+int keeper_protected_check(struct keeper *k, struct err *err);
 
 /* keeper-exec.c */
 void keeper_exec(struct client *client, struct session_message *message);

@@ -291,8 +291,6 @@ static int stand(struct keeper *k, const struct run_request *request, struct err
 	if (r == 0)
 		r = run_raise(k->run, request, &k->loop, &kept, &k->standing, err);
 	if (r == 0)
-		r = keeper_covers_take(k, err);
-	if (r == 0)
 		r = spec_readable(&k->run->resolved.spec, &k->shown) < 0 ? err_oom(err) : 0;
 	if (r == 0)
 		r = write_facts(k, err);

@@ -14,34 +14,16 @@
 #include "base/str.h"
 #include "base/sys.h"
 
-/* musl has no statx() of its own in all versions: the kernel's struct, in the part
- * that we use. */
-struct sys_statx_time {
-	int64_t sec;
-	uint32_t nsec;
-	int32_t unused;
-};
-struct sys_statx {
-	uint32_t mask, blksize;
-	uint64_t attributes;
-	uint32_t nlink, uid, gid;
-	uint16_t mode, unused;
-	uint64_t ino, size, blocks, attributes_mask;
-	struct sys_statx_time atime, btime, ctime, mtime;
-	uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
-	uint64_t more[14];
-};
 enum { TRIES = 100 };
-enum { SYS_STATX_BASIC = 0x7ff, SYS_STATX_BTIME = 0x800 };
 /* compressed, immutable, append, nodump, encrypted, verity, dax */
 #define SYS_STATX_ATTRS 0x300874ULL
 
-static struct timespec to_timespec(struct sys_statx_time t)
+static struct timespec to_timespec(struct sys_stat_time t)
 {
 	return (struct timespec){.tv_sec = t.sec, .tv_nsec = t.nsec};
 }
 
-static enum node_type type_of(const struct sys_statx *st)
+static enum node_type type_of(const struct sys_stat *st)
 {
 	switch (st->mode & S_IFMT) {
 	case S_IFREG:
@@ -82,13 +64,12 @@ static int read_target(int dirfd, const char *name, char **ret)
 static int read_once(int dirfd, const char *name, struct node *ret)
 {
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name[0] ? 0 : AT_EMPTY_PATH);
-	struct sys_statx st = {0};
+	struct sys_stat st = {0};
 	struct node node;
 	int r;
 
 	do
-		r = sys_result(syscall(SYS_statx, dirfd, name, flags,
-				       SYS_STATX_BASIC | SYS_STATX_BTIME, &st));
+		r = sys_statx(dirfd, name, flags, &st);
 	while (r == -EINTR);
 	if (r == -ENOENT || r == -ENOTDIR) {
 		*ret = (struct node){.type = NODE_ABSENT};

@@ -8,6 +8,9 @@ from live import *
 from box import Box
 
 
+REPLACED = 80
+
+
 def started(p, r):
     ok(r.code == 0, p, 'it stands', r)
 
@@ -69,6 +72,154 @@ def case_hidden_rules(p):
         p.write(box.ws / 'later', 'SECRET3\n')
         r = box.sh('cat later')
         ok(r.code == 125 and b'SECRET' not in r.out, p, 'made later: refused', r)
+        box.verb('session', 'stop', '--all')
+        p.write(box.ws / 'vault/deep', 'SECRET4\n')
+        for name in ('later', 'vault/deep'):
+            started(p, box.start('--hide', str(box.ws / 'later'), '--hide', str(box.ws / 'vault')))
+            os.link(box.ws / name, box.ws / 'alias')
+            r = box.sh('cat alias')
+            ok(r.code == 125 and b'SECRET' not in r.out, p, f'{name} gets another name: refused', r)
+            (box.ws / 'alias').unlink()
+            r = box.sh('echo fine')
+            ok(r.rest == b'fine\n', p, 'without it: served', r)
+            box.verb('session', 'stop', '--all')
+        p.write(box.ws / '.paleignore', '*.key\n')
+        started(p, box.start('--hide', str(box.ws / 'later')))
+        (box.ws / 'later').unlink()
+        r = box.sh('echo fine')
+        ok(r.rest == b'fine\n', p, 'gone, and there is a .paleignore, too: served', r)
+
+
+@needs('hidden')
+def case_hidden_made_anew(p):
+    """A file that is removed and made again, as git does it, often gets the number of the old one."""
+    with Box(p, 'anew') as box:
+        p.write(box.ws / '.paleignore', '.env\nvault\n')
+        p.write(box.ws / 'token', 'old\n')
+        same = 0
+        for name, path in (('.env', '.env'), ('token', 'token'), ('vault', 'vault/deep')):
+            p.write(box.ws / path, 'old\n')
+            time.sleep(0.05)
+            started(p, box.start('--hide', str(box.ws / 'token')))
+            r = box.sh(f'cat {path}')
+            ok(r.booted and b'old' not in r.out, p, f'{path} is hidden', r)
+            number = (box.ws / name).stat().st_ino
+            shutil.rmtree(box.ws / name) if path != name else (box.ws / name).unlink()
+            p.write(box.ws / path, 'SECRET\n')
+            same += number == (box.ws / name).stat().st_ino
+            r = box.sh(f'cat {path}')
+            ok(r.code == 125 and b'SECRET' not in r.out and b'has changed since session' in r.err, p, f'{path} is made anew: refused', r)
+            box.verb('session', 'stop', '--all')
+        note(f'{same} of 3 had the same number')
+        started(p, box.start('--hide', str(box.ws / 'token')))
+        with open(box.ws / 'token', 'a') as f:
+            f.write('SECRET\n')
+        r = box.sh('cat token')
+        ok(r.booted and b'SECRET' not in r.out, p, 'twin: what is written in place is served, and hidden', r)
+
+
+@needs('hidden')
+def case_hidden_replaced_meanwhile(p):
+    """While the session starts: whatever was mounted over, nothing else is seen."""
+    with Box(p, 'meanwhile') as box:
+        p.write(box.ws / '.paleignore', '.env\n')
+        seen, refused = [], 0
+        for i in range(REPLACED):
+            p.write(box.ws / '.env', 'old\n')
+            p.write(box.ws / 'new', 'SECRET\n')
+            time.sleep(0.01)
+            start = p.start(p.pale_path, 'session', 'start', 's', *(ENGINE_OPTIONS if ENGINE else ()), cwd=box.ws, env=box.env,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(0.001 + 0.011 * i / REPLACED)
+            (box.ws / 'new').rename(box.ws / '.env')
+            start.wait()
+            r = box.sh('cat .env')
+            refused += r.code == 125
+            if b'SECRET' in r.out:
+                seen.append(i)
+            box.verb('session', 'rm', 's')
+        ok(not seen, p, f'{REPLACED} times replaced while it starts: never seen', seen)
+        ok(refused > 0, p, f'refused {refused} times')
+
+
+def case_credentials_of_toolchains(p):
+    """As what the workspace hides."""
+    with Box(p, 'toolchain') as box:
+        home = p.mkdir(box.top / 'home')
+        file = home / '.cargo/credentials.toml'
+        p.write(home / '.cargo/config.toml', 'shown\n')
+        env = dict(box.env, HOME=str(home))
+        for what in ('made', 'replaced', 'made anew'):
+            if what != 'made':
+                p.write(file, 'old\n')
+            started(p, box.start(env=env))
+            r = box.sh(f'cat {file}', env=env)
+            ok(r.booted and b'old' not in r.out, p, f'before they are {what}: not to be read', r)
+            if what == 'made anew':
+                file.unlink()
+            replace(p, file, 'SECRET\n') if what == 'replaced' else p.write(file, 'SECRET\n')
+            r = box.sh(f'cat {file}', env=env)
+            ok(b'SECRET' not in r.out and (ENGINE or r.code == 125), p, f'{what}: refused', r)
+            box.verb('session', 'stop', '--all')
+            file.unlink()
+
+
+@needs('hidden')
+def case_state_made_anew(p):
+    """Whoever could write into pale's own state would trust what he likes."""
+    if p.is_root and not has('root'):
+        return skip(p, "this engine cannot enter root's state")
+    with Box(p, 'state') as box:
+        share = p.mkdir(box.top / 'share')
+        state = share / 'state'
+        env = dict(box.env, XDG_STATE_HOME=str(state))
+        here = ENGINE_OPTIONS if ENGINE else ()
+        box.verb('run', *here, '--', 'true', env=env)
+        started(p, box.start('--write', str(share), env=env))
+        r = box.sh(f'ls {state}/pale; echo x >{share}/twin', env=env)
+        ok(r.booted and b'ws' not in r.out and (share / 'twin').exists(), p, 'it is hidden, in a folder that can be written', r)
+        shutil.rmtree(state / 'pale')
+        box.verb('run', *here, '--', 'true', env=env)
+        trust = next((state / 'pale').iterdir()) / 'trust'
+        r = box.sh(f'echo forged >{trust}', env=env)
+        ok(r.code == 125 and not trust.exists(), p, 'made anew: refused', r)
+
+
+@needs('hidden')
+def case_git_obeys_more(p):
+    """The user changes git's configuration while a session stands: what is obeyed then is not for commands."""
+    if ENGINE:
+        return skip(p, 'bwrap ends where the host replaces what is protected, landlock protects nothing')
+    with Box(p, 'obeyed') as box:
+        hook = box.ws / 'tools/pre-commit'
+        p.write(hook, '#!/bin/sh\n', 0o755)
+        home = p.mkdir(box.top / 'home')
+        env = dict(box.env, HOME=str(home))
+
+        def config(*args):
+            return p.run('git', 'config', *args, cwd=box.ws, env=env)
+
+        p.run('git', 'init', '-q', '.', cwd=box.ws, env=env)
+        started(p, box.start(env=env))
+        r = box.sh('echo "#! /bin/sh" >tools/pre-commit', env=env)
+        ok(r.booted and r.code == 0, p, 'twin: a folder like others is written', r)
+        config('remote.origin.url', 'x')
+        r = box.sh('echo fine', env=env)
+        ok(r.rest == b'fine\n', p, 'what git does not execute may change', r)
+        before = hook.read_bytes()
+        for what, on, off in (('by the repository', ('core.hooksPath', 'tools'), ('--unset', 'core.hooksPath')),
+                              ('by the user', ('--global', 'core.hooksPath', str(box.ws / 'tools')), ('--global', '--unset', 'core.hooksPath'))):
+            config(*on)
+            r = box.sh('echo evil >tools/pre-commit', env=env)
+            ok(r.code == 125 and b'has changed since session' in r.err and hook.read_bytes() == before, p, f'hooks are obeyed {what}: refused', r)
+            config(*off)
+            r = box.sh('echo fine', env=env)
+            ok(r.rest == b'fine\n', p, 'not any more: served', r)
+        config('core.hooksPath', 'tools')
+        box.verb('session', 'stop', '--all', env=env)
+        started(p, box.start(env=env))
+        r = box.sh('echo evil >tools/pre-commit', env=env)
+        ok(r.booted and r.code != 0 and hook.read_bytes() == before, p, 'a session that is started anew protects them', r)
 
 
 def case_places_of_home(p):
@@ -177,4 +328,5 @@ def case_variables_are_forgotten(p):
         ok(r.code == 0 and r.out.startswith(b'1 /'), p, 'commands bring their own', r)
 
 
-main(case_hidden_stays_hidden, case_hidden_rules, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
+main(case_hidden_stays_hidden, case_hidden_rules, case_hidden_made_anew, case_hidden_replaced_meanwhile, case_credentials_of_toolchains,
+     case_state_made_anew, case_git_obeys_more, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
