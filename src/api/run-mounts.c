@@ -23,6 +23,13 @@ static bool is_overlay(const struct op *op)
 	return op->src && (op->kind == OP_STAGED || op->kind == OP_OVERLAY);
 }
 
+/* In a namespace of his own the mounts of the host stay where they are for an ordinary user, and
+ * nothing can be laid over a folder that has one in it, be it hidden. */
+static bool can_be_hidden(const struct plan *plan)
+{
+	return plan->idmap != IDMAP_SELF;
+}
+
 static int refuse(const struct plan *plan, const struct op *op, const char *at, struct err *err)
 {
 	bool staged = op->kind == OP_STAGED && !plan->throws_away;
@@ -30,7 +37,8 @@ static int refuse(const struct plan *plan, const struct op *op, const char *at, 
 	err_set(err, ERR_UNSUPPORTED, -ENOTSUP,
 		"something is mounted on %s, and %s writes cannot reach there", at,
 		staged ? "staged" : "ephemeral");
-	return err_hint(err, -ENOTSUP, "hide it (--hide), or %s",
+	return err_hint(err, -ENOTSUP, "%s, or %s",
+			can_be_hidden(plan) ? "hide it (--hide)" : "unmount it",
 			staged ? "use --direct" : "run without --ephemeral");
 }
 
@@ -40,7 +48,9 @@ static int check(const struct plan *plan, const struct op *op, const struct moun
 	for (size_t i = 0; i < mounts->len; i++) {
 		const char *at = mounts->items[i].point;
 
-		if (!str_eq(at, op->src) && path_covers(op->src, at) && !is_hidden(plan, at))
+		if (str_eq(at, op->src) || !path_covers(op->src, at))
+			continue;
+		if (!can_be_hidden(plan) || !is_hidden(plan, at))
 			return refuse(plan, op, at, err);
 	}
 	return 0;

@@ -389,6 +389,19 @@ static int go_stand(struct run *run, const struct way *way, struct err *err)
 	return standing_open(run->plan, way->loop, way->ear, way->standing, err);
 }
 
+/* The mounts of a stage are looked at while it is mounted: whichever is sooner to fail, what is known
+ * of them says more. */
+static int go_staged(struct run *run, const struct way *way, struct err *err)
+{
+	struct err mounts = {0};
+	int r = way->go(run, way, err),
+	    in_the_way = r < 0 ? run_check_mounts(run->plan, &mounts) : 0;
+
+	if (in_the_way < 0)
+		*err = mounts;
+	return in_the_way < 0 ? in_the_way : r;
+}
+
 static int attempt(struct run *run, const struct way *way, struct err *err)
 {
 	int r = caches_make(&run->context.workspace, &run->resolved.spec.caches, run->plan->uid,
@@ -400,7 +413,7 @@ static int attempt(struct run *run, const struct way *way, struct err *err)
 		return r < 0 ? r : way->go(run, way, err);
 	r = run_stage_begin(run, err);
 	if (r == 0)
-		r = way->go(run, way, err);
+		r = go_staged(run, way, err);
 	if (r < 0 || !way->stays)
 		(void)run_stage_end(run, r == 0, &run->staged.err);
 	return r;

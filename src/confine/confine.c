@@ -114,10 +114,10 @@ int confine_no_priority(struct err *err)
 }
 
 /* They are counted for the user, whoever holds them: no signal that carries something, and no
- * timer, can be had once they are used up. */
+ * timer, can be had once they are used up, and no shared memory be locked. */
 int confine_spare_queues(struct err *err)
 {
-	static const int queues[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE};
+	static const int queues[] = {RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_MEMLOCK};
 
 	for (size_t i = 0; i < sizeof(queues) / sizeof(queues[0]); i++) {
 		struct rlimit limit;

@@ -101,6 +101,31 @@ static int probe_name(struct root *root, const char *const *name, struct err *er
 		       : 0;
 }
 
+static int probe_inner(struct root *root, const char *folder, const char *inner, struct err *err)
+{
+	_cleanup_(walk_release) struct walk walk = {.protection = root->protection};
+	_cleanup_(freep) char *path = path_join(folder, inner);
+
+	return path ? walk_path(&walk, root->path, path, err) : err_oom(err);
+}
+
+static int probe_folder(struct root *root, const struct protected_folder *folder, struct err *err)
+{
+	struct stat st;
+	int r = 0;
+
+	if (dir_names_may_have(&root->names, folder->name) &&
+	    fstatat(root->fd, folder->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		for (const char *const *inner = folder->inner; *inner && r == 0; inner++)
+			r = probe_inner(root, folder->name, *inner, err);
+		return r;
+	}
+	if (folder->must_not_appear)
+		r = protection_add(root->protection, root->path, folder->name, PROTECTED_ABSENT,
+				   (struct file_id){0}, NULL);
+	return r < 0 ? err_oom(err) : 0;
+}
+
 /* To be listed, or else only to be looked into. */
 static int open_root(struct root *root, const char *path, struct err *err)
 {
@@ -130,6 +155,8 @@ int protection_probe(const char *workspace, const char *home, struct protection 
 	r = open_root(&root, workspace, err);
 	for (const char *const *name = protected_names; *name && r == 0; name++)
 		r = probe_name(&root, name, err);
+	for (const struct protected_folder *f = protected_folders; f->name && r == 0; f++)
+		r = probe_folder(&root, f, err);
 	fd_close(root.fd);
 	if (r == 0)
 		r = git_dir_probe(workspace, home, &p, err);

@@ -34,6 +34,34 @@ const char *const protected_names[] = {
 const char *const protected_git_names[] = {"config",  "config.worktree", "hooks", "commondir",
 					   "remotes", "branches",        NULL};
 
+/* hg is run by editors and prompts wherever they see an .hg; jj is not. */
+const struct protected_folder protected_folders[] = {
+	{".hg", true, {"hgrc", "hgrc-not-shared", "sharedpath", NULL}},
+	{".jj", false, {"repo/config.toml", NULL}},
+	{NULL, false, {NULL}},
+};
+
+/* Is PATH one of the folder's, or below one? */
+static bool is_inner(const struct protected_folder *folder, const char *path)
+{
+	for (const char *const *inner = folder->inner; *inner; inner++) {
+		size_t len = strlen(*inner);
+
+		if (strncmp(path, *inner, len) == 0 && (path[len] == '/' || !path[len]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_in_folder(const char *relative, size_t len)
+{
+	for (const struct protected_folder *folder = protected_folders; folder->name; folder++)
+		if (relative[len] == '/' && strlen(folder->name) == len &&
+		    memcmp(folder->name, relative, len) == 0)
+			return is_inner(folder, relative + len + 1);
+	return false;
+}
+
 /* Is NAME, up to LEN, in LIST? */
 static bool is_in(const char *const *list, const char *name, size_t len)
 {
@@ -48,7 +76,7 @@ bool protected_is_named(const char *relative)
 	size_t len = strcspn(relative, "/");
 	bool inside = false;
 
-	if (is_in(protected_names, relative, len))
+	if (is_in(protected_names, relative, len) || is_in_folder(relative, len))
 		return true;
 	if (len != 4 || memcmp(relative, ".git", 4) != 0)
 		return false;

@@ -12,6 +12,15 @@ extern const char *const protected_names[];
  * `commondir` it would read the others from somewhere else. */
 extern const char *const protected_git_names[];
 
+/* At the root of a workspace, too: folders of other version control, which work with all but these
+ * paths in them. One that programs act on unasked must not appear. Ends in a NULL name. */
+struct protected_folder {
+	const char *name;
+	bool must_not_appear;
+	const char *inner[4]; /* ends in NULL */
+};
+extern const struct protected_folder protected_folders[];
+
 /* Is RELATIVE, a path in a workspace, one of these by its name, or below one? What
  * git really uses may lie elsewhere: plan/protected.h looks. */
 bool protected_is_named(const char *relative);

@@ -33,6 +33,12 @@ void check_limits(const struct patient *p, struct finding *f)
 		finding_set(f, HEALTH_OK, "held by %s", rung_name(p->rung));
 		return;
 	}
+	if (p->is_blind) {
+		finding_set(f, HEALTH_WEAK, "no cgroup is ours, and /proc does not show processes");
+		finding_fix(f, "sudo mount -o remount,hidepid=0 /proc");
+		f->costs = "memory and cpu cannot be limited";
+		return;
+	}
 	switch (p->facts.cgroup) {
 	case CGROUP_NONE:
 		finding_set(f, HEALTH_WEAK, "no cgroups are mounted");

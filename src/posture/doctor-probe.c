@@ -104,8 +104,10 @@ void patient_probe(const struct context *context, const struct posture *posture,
 	*ret = (struct patient){.uid = geteuid(), .posture = posture};
 	facts_read("", ret->uid, &ret->facts);
 	ret->landlock = sys_landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	if (cgroup_site_probe(ret->uid, &site, &err) == 0)
+	if (cgroup_site_probe(ret->uid, &site, &err) == 0) {
 		ret->rung = site.rung;
+		ret->is_blind = site.is_blind;
+	}
 	cgroup_site_release(&site);
 	ret->has_clone3 = has_call(SYS_clone3);
 	ret->has_openat2 = has_call(SYS_openat2);

@@ -27,6 +27,7 @@ struct patient {
 	const char *user; /* its name, or NULL */
 	int landlock;     /* the ABI, or -errno */
 	enum rung rung;
+	bool is_blind; /* /proc hides what would be added up without a cgroup */
 	bool has_clone3, has_openat2, has_pidfd;
 	bool has_systemd_run;    /* the program */
 	bool cgroup_is_readonly; /* the mount */

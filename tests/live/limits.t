@@ -357,11 +357,22 @@ rt = ctypes.CDLL('libc.so.6')
 while n < most and rt.mq_open(f'/pale-{os.getpid()}-{n}'.encode(), os.O_CREAT | os.O_RDWR, 0o600, ctypes.byref(Attr(0, 10, 8192))) >= 0: n += 1
 for i in range(n if most == 1 else 0): rt.mq_unlink(f'/pale-{os.getpid()}-{i}'.encode())
 """
+LOCKED = EATING % """
+while n < most:
+    id = libc.shmget(0, 1 << 16, 0o600)
+    libc.shmat(id, None, 0)
+    locked = libc.shmctl(id, 11, None) == 0  # SHM_LOCK
+    libc.shmctl(id, 0, None)                 # IPC_RMID: it goes with us
+    if not locked: break
+    n += 1
+"""
 
 
 def case_quotas_of_the_user_RS10(p):
     """What is counted per user: the host's user keeps some."""
     outlast(p, 'signals', SIGNALS)
+    if has('isolated'):  # else System V's would be the host's
+        outlast(p, 'locked memory', LOCKED)
     if ENGINE:
         return
     for name, eat in ('inotify instances', INSTANCES), ('inotify watches', WATCHES):

@@ -142,6 +142,27 @@ def case_ways_to_make_one(p):
         forget(p)
 
 
+def case_other_repositories_PT03(p):
+    """Of Mercurial and Jujutsu, whose configuration names programs as well."""
+    fresh(p)
+    for name in ('.hg/store', '.jj/repo'):
+        p.mkdir(p.mkdir((p.ws / name).parent) / name.rpartition('/')[2])
+    evil = ('.hg/hgrc', '.hg/sharedpath', '.jj/repo/config.toml')
+    line = ' '.join(f'echo evil >{n};' for n in evil) + ' mv .hg h; mv .jj/repo .jj/r; echo x >.hg/dirstate && echo x >.jj/repo/op && echo WORKS; sleep 0.05'
+    r = p.sh('--', line)
+    left = [n for n in evil + ('h', '.jj/r') if os.path.lexists(p.ws / n)]
+    ok(r.booted and not left and r.err.count(b'tampering') == 3 and b'WORKS' in r.out, p, 'what they name is taken away, the rest works', f'{left}\n{r}')
+    forget(p)
+    p.write(p.ws / '.hg/hgrc', 'mine\n')
+    r = p.sh('--', 'echo evil >>.hg/hgrc; rm .hg/hgrc; mv .hg h; mv .hg/hgrc x')
+    ok(r.booted and (p.ws / '.hg/hgrc').read_text() == 'mine\n', p, 'what is there stays as it is', r)
+    r = p.sh('--preset', 'off', '--', line)
+    ok(r.booted and (p.ws / 'h').exists() and (p.ws / 'h/hgrc').read_text() == 'evil\n', p, 'twin: without a boundary it does not', r)
+    fresh(p)
+    r = p.sh('--', 'mkdir -p .jj/repo && echo WORKS')
+    ok(r.booted and b'WORKS' in r.out and (p.ws / '.jj/repo').exists(), p, 'a repository of jj can be made', r)
+
+
 def case_inside_a_quarantined_folder(p):
     """Whoever is in a folder that moves away does not get out of it."""
     fresh(p)
@@ -586,6 +607,6 @@ def case_while_pale_is_stopped(p):
 
 
 main(case_verbs_of_pale_meanwhile, case_while_pale_is_stopped, case_existing_ones_stay_PT01_PT03_PT07_FW21, case_new_ones_are_taken_away_PT02_PT07,
-     case_ways_to_make_one, case_inside_a_quarantined_folder, case_floods,
+     case_ways_to_make_one, case_other_repositories_PT03, case_inside_a_quarantined_folder, case_floods,
      case_replaced_on_the_host_FW15, case_removed_on_the_host_at_any_moment_FW15, case_opened_before_the_host_renames_FW15, case_links, case_nowhere_to_put_it, case_behind_a_closed_folder_PT02, case_all_go_on, case_full_disk_PT02, case_only_where_it_matters,
      case_folded_case_PT07, case_without_inotify, case_without_noreplace_PT02, case_window_PT02)

@@ -189,9 +189,9 @@ def case_protected_names_PT01_PT02_PT03_PT07(p):
     before = (p.ws / '.git/config').read_bytes()
     staged(p, '''echo '[sandbox]' >>pale.toml; echo 'exit 1' >.envrc; printf '[core]\\nhooksPath=x\\n' >>.git/config
         echo evil >.git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; mkdir .VSCode; echo x >.VSCode/tasks.json
-        echo '{}' >.mcp.json; echo more >>f''')
+        echo '{}' >.mcp.json; mkdir .hg; echo x >.hg/hgrc; echo more >>f''')
     marks = names(p)
-    guarded = ['pale.toml', '.envrc', '.git/config', '.git/hooks/pre-commit', '.VSCode/tasks.json', '.mcp.json']
+    guarded = ['pale.toml', '.envrc', '.git/config', '.git/hooks/pre-commit', '.VSCode/tasks.json', '.mcp.json', '.hg/hgrc']
     plain = [n for n in guarded if not marks.get(n, {}).get('protected')]
     ok(plain == [], p, 'each is marked in the diff', f'{plain}\n{marks}')
     r = p.verb('apply')

@@ -82,6 +82,8 @@ static void test_probe(void)
 	is(&p, "ws/conf/envrc", PROTECTED_FILE);
 	is(&p, "ws/.git", PROTECTED_ABSENT);
 	is(&p, "ws/HEAD", PROTECTED_ABSENT);
+	is(&p, "ws/.hg", PROTECTED_ABSENT);
+	tap_ok(!find(&p, "ws/.jj"), "a repository that nobody runs programs for may appear");
 	tap_ok(protection_covers(&p, inner) && !protection_covers(&p, other) &&
 		       !protection_covers(&p, ws),
 	       "what is below a protected folder is protected, what is beside it is not");
@@ -90,6 +92,28 @@ static void test_probe(void)
 	protection_release(&p);
 	tap_ok(protection_probe(ws, NULL, &p, &err) == -ELOOP, "links in a circle are an error");
 	unlink("ws/.claude");
+}
+
+static void test_other_repositories(void)
+{
+	_cleanup_(freep) char *ws = path_join(top, "other");
+	_cleanup_(protection_release) struct protection p = {0};
+	struct err err = {0};
+
+	make_dir("other");
+	make_dir("other/.hg");
+	make_file("other/.hg/hgrc", "");
+	make_dir("other/.jj");
+	make_dir("other/.jj/repo");
+	tap_ok(protection_probe(ws, NULL, &p, &err) == 0, "repositories of others");
+	is(&p, "other/.hg/hgrc", PROTECTED_FILE);
+	is(&p, "other/.hg/sharedpath", PROTECTED_ABSENT);
+	is(&p, "other/.jj/repo/config.toml", PROTECTED_ABSENT);
+	tap_ok(!find(&p, "other/.hg") && !find(&p, "other/.jj"), "the rest is theirs to work with");
+	tap_ok(protected_is_named(".hg/hgrc") && protected_is_named(".jj/repo/config.toml/x") &&
+		       !protected_is_named(".hg") && !protected_is_named(".hg/hgrc2") &&
+		       !protected_is_named(".hg/store/hgrc"),
+	       "and by their names alone");
 }
 
 static void test_git(void)
@@ -255,6 +279,7 @@ int main(void)
 	top = realpath(".", NULL);
 	test_table();
 	test_probe();
+	test_other_repositories();
 	test_git();
 	test_listings();
 	test_links();

@@ -192,6 +192,8 @@ static void test_limits(void)
 	expect("v1", &p, "limits", HEALTH_WEAK, false, "systemd.unified_cgroup_hierarchy=1");
 	p.facts.has_systemd = false;
 	expect("v1 without systemd", &p, "limits", HEALTH_WEAK, false, "cgroup v2");
+	p.is_blind = true;
+	expect("hidepid", &p, "limits", HEALTH_WEAK, false, "hidepid=0");
 	p = healthy();
 	p.facts.has_memory = false;
 	expect("no memory", &p, "memory controller", HEALTH_MISSING, false,
