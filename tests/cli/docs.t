@@ -97,12 +97,16 @@ def check_keys(keys):
 def check_protected(box):
     """Every name that a run in an empty workspace watches is in the manual, and no other."""
     plan = box.pale("run", "--explain", "-j", "--", "true").json()
-    watched = {w["name"] for w in plan["watched"]} - {".git", "HEAD"}
+    repositories = {".git", "HEAD", ".hg"}
+    watched = {w["name"] for w in plan["watched"]} - repositories
     text = page("pale.toml.5") or ""
     rows = re.findall(r"^- (?:policy|shells|editors|agents|git hooks): (.*?)[;.]$", text, re.M | re.S)
     ok(len(watched) > 50, "a run watches names")
     eq(sorted(re.findall(r"_([^\s,]+)_", " ".join(rows))), sorted(watched),
        "pale.toml.5 lists exactly the protected names")
+    rest = text[text.index("In the directories that git uses"):]
+    for name in sorted(repositories & {w["name"] for w in plan["watched"]}):
+        ok(f"_{name}_" in rest, f"pale.toml.5 says that {name} may not appear")
 
 
 # Members of objects whose members are named elsewhere: dimensions, the result of a run.
