@@ -156,9 +156,9 @@ bench: ## pale against bwrap and bare fork+exec (BENCH_FLAGS=--check to judge)
 	@for b in bench exec library build broker; do build/bench/$$b $(BENCH_FLAGS) build/pale build/bench/nothing build/bench/least || exit; done && bench/staged $(BENCH_FLAGS) build/pale build/bench/nothing build/bench/least && bench/observe $(BENCH_FLAGS) build/pale && bench/grep $(BENCH_FLAGS) build/pale
 
 build/bench/nothing build/bench/least: bench_cc = $(musl_cc) -static -no-pie $(LINK)
-build/bench/%: bench/%.c build/libpale.a Makefile
+build/bench/%: bench/%.c build/libpale.a Makefile bench/bwrap.h $(FILTERS)
 	@mkdir -p $(@D)
-	$(call q,CC) $(or $(bench_cc),$(glibc_cc)) -o $@ $(filter-out Makefile,$^)
+	$(call q,CC) $(or $(bench_cc),$(glibc_cc)) -o $@ $(filter %.c %.a,$^)
 
 fuzz: ## run every fuzzer for FUZZ_SECONDS (60)
 	@tools/deps fuzz

@@ -28,13 +28,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BWRAP "/usr/bin/bwrap"
+#include "base/cleanup.h"
+#include "bwrap.h"
 
 enum { SPACE_MS = 60, SLICE_MS = 1000, SLICES = 2, WORKERS_MAX = 1024 };
 
 struct subject {
 	const char *name;
-	char *argv[24];
+	char *argv[BWRAP_WORDS];
 	int exit_code; /* when all is well */
 	char **env;    /* NULL: environment */
 	uint64_t *ns;  /* one per round */
@@ -42,7 +43,7 @@ struct subject {
 	uint64_t p99;
 };
 
-enum { BARE, PALE, LIMITED, LEAST, BWRAPPED, START, NOTHING, REMEMBERED, FORGOTTEN, SUBJECTS };
+enum { BARE, PALE, LIMITED, LEAST, SHORT, SAME, START, NOTHING, REMEMBERED, FORGOTTEN, SUBJECTS };
 
 /* A configuration that says whether runs are remembered. */
 static char on_var[64], off_var[64], home_var[64], state_var[64];
@@ -56,10 +57,8 @@ static struct subject subjects[SUBJECTS] = {
 		     .argv = {NULL, "run", "--memory", "4g", "--pids", "4096", "--allow-degraded",
 			      "memory", "--", "true"}},
 	[LEAST] = {.name = "least true", .argv = {NULL, "true"}},
-	[BWRAPPED] = {.name = "bwrap true",
-		      .argv = {BWRAP, "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", "/tmp",
-			       "--proc", "/proc", "--dev", "/dev", "--die-with-parent",
-			       "--new-session", "true"}},
+	[SHORT] = {.name = "bwrap, short"},
+	[SAME] = {.name = "bwrap, the same"},
 	/* Starts, reads its arguments, and says that there is no command. */
 	[START] = {.name = "pale run, no command", .argv = {NULL, "run"}, .exit_code = 125},
 	[NOTHING] = {.name = "musl, nothing", .argv = {NULL}},
@@ -130,7 +129,9 @@ static void write_config(const char *name, const char *text, char *var, size_t s
 static void make_workspace(void)
 {
 	const char *home = home_var + strlen("HOME=");
+	char work[64];
 
+	bwrap_find();
 	if (!mkdtemp(base_dir))
 		fail(base_dir);
 	atexit(clean_up);
@@ -142,6 +143,10 @@ static void make_workspace(void)
 	write_config("off", "[history]\nenabled = false\n", off_var, sizeof(off_var));
 	if (chdir(base_dir) < 0 || mkdir("work", 0700) < 0 || chdir("work") < 0)
 		fail(base_dir);
+	snprintf(work, sizeof(work), "%s/work", base_dir);
+	bwrap_read("bwrap-short", work, home, subjects[SHORT].argv);
+	bwrap_read("bwrap-same", work, home, subjects[SAME].argv);
+	bwrap_save_filter(subjects[LEAST].argv[0], base_dir);
 }
 
 static void subject_failed(const struct subject *s, int status)
@@ -168,6 +173,7 @@ static int subject_run(const struct subject *s, uint64_t *ret_ns)
 		posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 		posix_spawn_file_actions_adddup2(&actions, stderr_fd, 2);
+		bwrap_add(&actions);
 		ready = true;
 	}
 	begin = now_ns();
@@ -258,25 +264,42 @@ static void tell(const char *what, double ratio)
 	printf("  %-42s %6.2f\n", what, ratio);
 }
 
+/* A subject against both kinds of bwrap. */
+static void judge_both(const char *what, uint64_t ns, double budget)
+{
+	char title[64];
+
+	snprintf(title, sizeof(title), "%s / the same bwrap, p50", what);
+	judge(title, ratio(ns, subjects[SAME].p50), "<=", budget);
+	snprintf(title, sizeof(title), "%s / the short bwrap, p50", what);
+	tell(title, ratio(ns, subjects[SHORT].p50));
+}
+
+static void tell_least(void)
+{
+	tell("least / the same bwrap, p50", ratio(subjects[LEAST].p50, subjects[SAME].p50));
+	tell("least / the short bwrap, p50", ratio(subjects[LEAST].p50, subjects[SHORT].p50));
+}
+
 static void report_latency(unsigned rounds, unsigned spaced)
 {
-	const struct subject *pale = &subjects[PALE], *limited = &subjects[LIMITED],
-			     *least = &subjects[LEAST], *bwrap = &subjects[BWRAPPED];
+	const struct subject *pale = &subjects[PALE], *limited = &subjects[LIMITED];
 
 	measure(SUBJECTS, rounds, 0);
-	judge("pale / bwrap, p50, without limits", ratio(pale->p50, bwrap->p50), "<=", 0.55);
-	judge("pale / bwrap, p50, with everything on", ratio(limited->p50, bwrap->p50), "<=", 0.60);
-	tell("least / bwrap, p50", ratio(least->p50, bwrap->p50));
-	tell("pale / bwrap, p99", ratio(pale->p99, bwrap->p99));
+	judge("pale / the short bwrap, p50", ratio(pale->p50, subjects[SHORT].p50), "<=", 0.55);
+	tell("pale / the same bwrap, p50", ratio(pale->p50, subjects[SAME].p50));
+	judge_both("with limits", limited->p50, 0.60);
+	tell_least();
+	tell("pale / the same bwrap, p99", ratio(pale->p99, subjects[SAME].p99));
 	judge("start of pale / nothing, p50", ratio(subjects[START].p50, subjects[NOTHING].p50),
 	      "<=", 2);
 	judge("pale, history on / off, p50",
 	      ratio(subjects[REMEMBERED].p50, subjects[FORGOTTEN].p50), "<=", 1.05);
 
-	measure(BWRAPPED + 1, spaced, SPACE_MS);
-	judge("pale / bwrap, p50, with everything on", ratio(limited->p50, bwrap->p50), "<=", 0.70);
-	tell("least / bwrap, p50", ratio(least->p50, bwrap->p50));
-	tell("pale / bwrap, p99", ratio(pale->p99, bwrap->p99));
+	measure(SAME + 1, spaced, SPACE_MS);
+	judge_both("with limits", limited->p50, 0.70);
+	tell_least();
+	tell("pale / the same bwrap, p99", ratio(pale->p99, subjects[SAME].p99));
 }
 
 static int cpu_count(void)
@@ -322,7 +345,8 @@ static uint64_t slice(const struct subject *s, int n, uint64_t *counts)
 
 static void report_throughput(void)
 {
-	uint64_t pale = 0, least = 0, bwrap = 0, *counts;
+	static const int list[] = {PALE, LEAST, SHORT, SAME};
+	uint64_t sum[SUBJECTS] = {0}, *counts;
 	int n = cpu_count();
 
 	counts = mmap(NULL, (size_t)n * sizeof(*counts), PROT_READ | PROT_WRITE,
@@ -330,19 +354,19 @@ static void report_throughput(void)
 	if (counts == MAP_FAILED)
 		fail("mmap");
 	fflush(stdout);
-	for (int i = 0; i < SLICES; i++) {
-		pale += slice(&subjects[PALE], n, counts);
-		least += slice(&subjects[LEAST], n, counts);
-		bwrap += slice(&subjects[BWRAPPED], n, counts);
-	}
+	for (int i = 0; i < SLICES; i++)
+		for (size_t j = 0; j < array_len(list); j++)
+			sum[list[j]] += slice(&subjects[list[j]], n, counts);
 	munmap(counts, (size_t)n * sizeof(*counts));
 
 	printf("\nsandboxes per second, %d worker%s\n", n, n == 1 ? "" : "s");
-	printf("%-20s %7.0f\n", "pale", (double)pale * 1000 / (SLICES * SLICE_MS));
-	printf("%-20s %7.0f\n", "least", (double)least * 1000 / (SLICES * SLICE_MS));
-	printf("%-20s %7.0f\n", "bwrap", (double)bwrap * 1000 / (SLICES * SLICE_MS));
-	judge("pale / bwrap", ratio(pale, bwrap), ">=", 1.70);
-	tell("least / bwrap", ratio(least, bwrap));
+	for (size_t j = 0; j < array_len(list); j++)
+		printf("%-20s %7.0f\n", subjects[list[j]].name,
+		       (double)sum[list[j]] * 1000 / (SLICES * SLICE_MS));
+	judge("pale / the same bwrap", ratio(sum[PALE], sum[SAME]), ">=", 1.70);
+	tell("pale / the short bwrap", ratio(sum[PALE], sum[SHORT]));
+	tell("least / the same bwrap", ratio(sum[LEAST], sum[SAME]));
+	tell("least / the short bwrap", ratio(sum[LEAST], sum[SHORT]));
 }
 
 static unsigned parse_count(const char *text)

@@ -2,7 +2,7 @@
 /*
  * exec - what a command in a session costs, against bwrap and against none.
  *
- *     exec [--check] PALE NOTHING
+ *     exec [--check] PALE NOTHING LEAST
  *
  * Each round runs every subject once, each round in another order, so that what a run leaves
  * behind for the next one falls on all alike. Only ratios of one run are judged. A bare command is not
@@ -22,10 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BWRAP "/usr/bin/bwrap"
+#include "bwrap.h"
 
 enum { ROUNDS = 400 };
-enum { BARE, EXEC, BWRAPPED, RUN, NOTHING, SUBJECTS };
+enum { BARE, EXEC, SHORT, SAME, RUN, NOTHING, SUBJECTS };
 
 static char base[] = "/var/tmp/pale-bench-XXXXXX";
 static char home_var[64], state_var[64], runtime_var[64];
@@ -33,15 +33,13 @@ static char *environment[] = {
 	"PATH=/usr/bin:/bin", "LANG=C.UTF-8", home_var, state_var, runtime_var, NULL};
 static struct {
 	const char *name;
-	char *argv[24];
+	char *argv[BWRAP_WORDS];
 	uint64_t ns[ROUNDS];
 } subjects[SUBJECTS] = {
 	[BARE] = {.name = "fork+exec true", .argv = {"/bin/true"}},
 	[EXEC] = {.name = "pale exec -- true", .argv = {NULL, "exec", "--", "true"}},
-	[BWRAPPED] = {.name = "bwrap true",
-		      .argv = {BWRAP, "--unshare-all", "--ro-bind", "/", "/", "--tmpfs", "/tmp",
-			       "--proc", "/proc", "--dev", "/dev", "--die-with-parent",
-			       "--new-session", "true"}},
+	[SHORT] = {.name = "bwrap, short"},
+	[SAME] = {.name = "bwrap, the same"},
 	[RUN] = {.name = "pale run -- true", .argv = {NULL, "run", "--", "true"}},
 	[NOTHING] = {.name = "musl, nothing", .argv = {NULL}},
 };
@@ -62,11 +60,19 @@ static uint64_t now_ns(void)
 
 static uint64_t run(char *const *argv)
 {
-	uint64_t begin = now_ns();
+	static posix_spawn_file_actions_t actions;
+	static bool ready;
+	uint64_t begin;
 	int status, r;
 	pid_t pid;
 
-	r = posix_spawn(&pid, argv[0], NULL, NULL, argv, environment);
+	if (!ready) {
+		posix_spawn_file_actions_init(&actions);
+		bwrap_add(&actions);
+		ready = true;
+	}
+	begin = now_ns();
+	r = posix_spawn(&pid, argv[0], &actions, NULL, argv, environment);
 	if (r != 0)
 		errno = r, fail(argv[0]);
 	while (waitpid(pid, &status, 0) < 0)
@@ -98,16 +104,23 @@ static void end_session(void)
 	(void)run(rm);
 }
 
-static void make_place(void)
+static void make_place(char *least)
 {
+	char work[64];
+
+	bwrap_find();
 	if (!mkdtemp(base) || chdir(base) < 0)
 		fail(base);
+	bwrap_save_filter(least, base);
 	snprintf(home_var, sizeof(home_var), "HOME=%s/home", base);
 	snprintf(state_var, sizeof(state_var), "XDG_STATE_HOME=%s/state", base);
 	snprintf(runtime_var, sizeof(runtime_var), "XDG_RUNTIME_DIR=%s/runtime", base);
 	if (mkdir("home", 0700) < 0 || mkdir("runtime", 0700) < 0 || mkdir("work", 0700) < 0 ||
 	    chdir("work") < 0)
 		fail(base);
+	snprintf(work, sizeof(work), "%s/work", base);
+	bwrap_read("bwrap-short", work, home_var + strlen("HOME="), subjects[SHORT].argv);
+	bwrap_read("bwrap-same", work, home_var + strlen("HOME="), subjects[SAME].argv);
 }
 
 static int judge(const char *what, uint64_t a, uint64_t b, double budget)
@@ -154,24 +167,29 @@ static void measure(const char *title, const int *list, int n, uint64_t ret[SUBJ
 
 int main(int argc, char **argv)
 {
-	static const int bare[] = {BARE, EXEC, NOTHING}, sandboxes[] = {BWRAPPED, EXEC, RUN};
+	static const int bare[] = {BARE, EXEC, NOTHING}, sandboxes[] = {SHORT, SAME, EXEC, RUN};
 	bool check = argc > 1 && strcmp(argv[1], "--check") == 0;
 	uint64_t p50[SUBJECTS];
 	int missed = 0;
 
-	if (argc < 3 + check)
+	char *least;
+
+	if (argc < 4 + check)
 		return 2;
 	pale = realpath(argv[1 + check], NULL);
 	subjects[NOTHING].argv[0] = realpath(argv[2 + check], NULL);
-	if (!pale || !subjects[NOTHING].argv[0])
+	least = realpath(argv[3 + check], NULL);
+	if (!pale || !subjects[NOTHING].argv[0] || !least)
 		fail(argv[1 + check]);
 	subjects[EXEC].argv[0] = subjects[RUN].argv[0] = pale;
-	make_place();
+	make_place(least);
 	run(subjects[EXEC].argv); /* starts the session */
 	atexit(end_session);
 	measure("in a session", bare, 3, p50);
 	missed += judge("pale exec / fork+exec, p50", p50[EXEC], p50[BARE], 2);
-	measure("beside sandboxes", sandboxes, 3, p50);
-	missed += judge("pale exec / bwrap, p50", p50[EXEC], p50[BWRAPPED], 0.25);
+	measure("beside sandboxes", sandboxes, 4, p50);
+	missed += judge("pale exec / the same bwrap, p50", p50[EXEC], p50[SAME], 0.25);
+	printf("  %-42s %6.2f\n", "pale exec / the short bwrap, p50",
+	       (double)p50[EXEC] / (double)p50[SHORT]);
 	return check && missed ? 1 : 0;
 }

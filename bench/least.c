@@ -3,11 +3,12 @@
  * least - asks the kernel for what a run of pale asks for, and does nothing else.
  *
  *     least [--staged FOLDER] COMMAND [ARG...]
+ *     least --filter
  *
  * Namespaces, mounts, Landlock, a filter, no capabilities, loopback, and cgroups (v1) where it may
  * make them: but no policy, no record, nobody who watches, and nothing that is looked at twice.
  * No sandbox of this kind costs less. Staged, what is written in the working directory goes to
- * FOLDER/upper; FOLDER/work is the overlay's own.
+ * FOLDER/upper; FOLDER/work is the overlay's own. --filter writes the filter to standard output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,10 @@
 
 #include "base/cleanup.h"
 #include "base/sys.h"
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-const-variable"
+#include "confine/filters.h"
+#pragma GCC diagnostic pop
 
 enum { GROUPS = 2, CAPABILITIES = 41, ALL_OF_FILES = 0x1fff, READS = 0xd };
 
@@ -184,8 +189,6 @@ static void confine(void)
 {
 	static const char *const rules[] = {"/", "/dev", "/proc", "/run", "/tmp", "/work"};
 	struct sys_landlock_ruleset attr = {.handled_access_fs = ALL_OF_FILES};
-	struct sock_filter ops[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-	struct sock_fprog filter = {.len = array_len(ops), .filter = ops};
 	int set = must(sys_landlock_create_ruleset(&attr, sizeof(attr), 0), "Landlock");
 
 	for (size_t i = 0; i < array_len(rules); i++) {
@@ -200,7 +203,9 @@ static void confine(void)
 		(void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
 	must(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
 	must(sys_landlock_restrict_self(set, 0), "Landlock");
-	must(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0), "seccomp");
+	must((int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
+			  &filters[0]),
+	     "seccomp");
 }
 
 _Noreturn static void become_first(char **argv)
@@ -244,6 +249,8 @@ int main(int argc, char **argv)
 	int pair[2], status;
 	pid_t pid;
 
+	if (argc > 1 && strcmp(argv[1], "--filter") == 0)
+		return write(1, filters_0, sizeof(filters_0)) == sizeof(filters_0) ? 0 : 1;
 	if (argc > 3 && strcmp(argv[1], "--staged") == 0) {
 		stage = argv[2];
 		argv += 2;
