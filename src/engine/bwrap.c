@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/proc.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "engine/bwrap-args.h"
 #include "plan/plan.h"
@@ -323,6 +324,7 @@ int bwrap_exec(const struct bwrap *b, int channel, struct err *err)
 	r = pass_descriptors(b, channel);
 	if (r < 0)
 		return err_sys(err, r, "pass descriptors to bwrap");
+	be_usual();
 	execve(b->program, b->argv.items, none);
 	return err_sys(err, -errno, "execute %s", b->program);
 }

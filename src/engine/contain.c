@@ -15,7 +15,6 @@
 #include "base/beside.h"
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "base/quick.h"
 #include "base/fd.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -311,7 +310,6 @@ _Noreturn void contain(const struct containment *c)
 		.await_data = c,
 	};
 
-	be_quick();
 	if ((!cgroup_is_passed(plan) && cgroup_join(c->cgroup, &failed.err) < 0) ||
 	    keep_descriptors(c->channel, c->stdio, plan->staging, &failed.err) < 0) {
 		(void)warden_send_report(c->channel, &failed);

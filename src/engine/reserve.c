@@ -32,18 +32,6 @@ static bool manner_read(pid_t pid, struct manner *ret)
 	return true;
 }
 
-/* As the warden's, but for what be_quick() has made of that, which no child inherits. */
-static bool manner_expect(pid_t warden, pid_t spare, struct manner *ret)
-{
-	struct manner now;
-
-	if (!manner_read(warden, ret) || !manner_read(spare, &now))
-		return false;
-	ret->attr.flags = 0;
-	ret->attr.runtime_ns = now.attr.runtime_ns;
-	return true;
-}
-
 /* It goes when it sees that its socket has hung up. */
 static void dismiss(struct reserve *r)
 {
@@ -99,7 +87,7 @@ bool reserve_take(struct reserve *r, const struct warden_report *report, int fd,
 {
 	if (r->sock < 0 || report->id != r->id)
 		return false;
-	if (is_ready(report) && !r->pid && manner_expect(warden, sender, &r->manner)) {
+	if (is_ready(report) && !r->pid && manner_read(warden, &r->manner)) {
 		r->pid = sender;
 		r->listener = fd;
 		return true;

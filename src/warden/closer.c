@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/fd.h"
 #include "base/lean.h"
-#include "base/quick.h"
 #include "base/sys.h"
 #include "confine/confine.h"
 #include "warden/scratch.h"
@@ -29,7 +28,6 @@ _Noreturn static void await_hangup(const struct warden_job *job)
 
 	/* A session of its own: the kernel shares out time by session, if it likes. */
 	(void)setsid();
-	be_quick();
 	sys_close_range(0, 2, 0);
 	if (is_confined(job))
 		while (lean_poll(&fd, 1, -1) < 0 && errno == EINTR)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/quick.h"
 #include "base/str.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -60,6 +61,7 @@ int exec_program(char *const *argv, char *const *env)
 
 	if (name_len == 0)
 		return -ENOENT;
+	be_usual();
 	if (strchr(name, '/'))
 		return exec_file(name, argv, env);
 	for (const char *dir = env_path(env);;) {

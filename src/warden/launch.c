@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "base/quick.h"
 #include "base/sys.h"
 #include "confine/confine.h"
 #include "confine/landlock.h"
@@ -239,6 +240,7 @@ _Noreturn static void tool_child(const struct warden_job *job, const struct laun
 	if (sys_close_range(first, ~0U, 0) < 0)
 		_exit(EXIT_NOT_RUN);
 	warden_forget_environment();
+	be_usual();
 	_exit(job->tool(c->argv));
 }
 
