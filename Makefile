@@ -62,7 +62,7 @@ LIBRARY  := build/libpale.a build/libpale.so build/pale.pc
 MAN      := $(MAN_SRC:man/%.scd=build/man/%)
 COMPLETIONS := $(addprefix build/completions/,pale.bash _pale pale.fish)
 CHECKS   := check-unit check-asan check-valgrind
-.PHONY: all try test lint format bench fuzz man completions install clean help run-tests test-vm $(CHECKS) FORCE
+.PHONY: all try test lint format bench fuzz man completions install clean help run-tests test-vm sweep $(CHECKS) FORCE
 .DELETE_ON_ERROR .SECONDARY .SUFFIXES:
 
 all: build/pale build/pale-verbs $(LIBRARY) ## build both programs and the library (default)
@@ -141,6 +141,8 @@ test-vm: ## tests under systemd and cgroup v2, in a virtual machine (TESTS= too)
 	@tools/deps build
 	@$(MAKE) $(JOBS) all
 	@TESTS='$(TESTS)' tools/test-vm
+sweep: all $(HOST_BIN) ## tests in full size, some hours (SWEEPS="name ..."; tools/sweep list)
+	@tools/sweep $(SWEEPS)
 $(CHECKS):
 	@TESTS='$(TESTS)' tools/runtests $(@:check-%=%)
 
