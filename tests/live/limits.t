@@ -97,6 +97,12 @@ def case_pids_RS03(p):
     r = p.sh('--pids', '100', '--', line)
     ok(r.code == 0 and b'FORKED' in r.out, p, 'twin: below it every fork works', r)
     ok(p.run('sh', '-c', 'true & wait').code == 0, p, 'the host can still fork')
+    if has('nested') and not p.is_root:
+        own = f"exec unshare --user --map-root-user sh -c '{line}'"
+        r = p.sh('--nested', '--pids', '20', '--', own)
+        ok(r.booted and b'FORKED' not in r.out and r.code != 0, p, 'nor in a user namespace of its own', r)
+        r = p.sh('--nested', '--pids', '100', '--', own)
+        ok(r.code == 0 and b'FORKED' in r.out, p, 'twin: below it, there as well', r)
     if rung(p)[0] == 'enforced' and 'scope' not in rung(p)[1]:
         r = result(p, '--pids', '20', '--', 'sh', '-c', line)
         ok(r.result.get('outcome') == 'limit' and r.result.get('limit') == 'pids', p,
@@ -219,7 +225,7 @@ def case_not_left_RS15(p):
         ok(b'MOVED' not in r.out and r.result.get('limit') == 'cpu', p, 'the limit of CPU time holds', r)
         r = p.sh(*options, '--', WRITABLE)
         ok(r.booted and r.rest == b'', p, 'nothing of what is in /sys can be written', r)
-        if p.is_root and rung(p)[0] == 'enforced':
+        if rung(p)[0] == 'enforced':
             r = p.sh(*options, '--nested', '--memory', '64m', '--', 'true')
             ok(r.code == 125 and not r.booted and b'memory' in r.err and b'leave' in r.err, p,
                'who could mount them anew is not said to be held', r)

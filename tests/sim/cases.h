@@ -219,6 +219,8 @@ static const struct sim cases_refused[] = {
 	{"limits-of-off", .preset = "off", .options = {"pids=100"}},
 	{"ephemeral-old-tmpfs", .preset = "test", .rung = RUNG_CGROUP2, .no_tmpfs_xattr = true},
 	{"ephemeral-old-tmpfs-degraded", .preset = "test", .rung = RUNG_CGROUP2,
+	{"limits-nested-user", .options = {"nested=true", "memory=1g"}, .rung = RUNG_CGROUP2},
+	{"limits-nested-user-pids", .options = {"nested=true", "pids=100"}, .rung = RUNG_CGROUP2},
 	 .no_tmpfs_xattr = true, .degraded = {"ephemeral"}},
 	{"timeout", .options = {"timeout=90s"}},
 	{"max-output", .options = {"max_output=1m"}},
