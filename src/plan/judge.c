@@ -284,7 +284,8 @@ bool judge_is_given(struct compiler *c)
 	if (is_network_wider(excess, &c->resolved->spec))
 		excess |= DIM_BIT(DIM_NETWORK);
 	c->given = ~excess & ~own;
-	return (excess & ~own) == 0;
+	/* A .paleignore is of this workspace, and not of the one around it. */
+	return (excess & ~own) == 0 && c->site->ignored.len == 0;
 }
 
 /* Nothing is added here, so nothing can be missing. */
