@@ -387,6 +387,40 @@ def case_quotas_of_the_user_RS10(p):
     outlast(p, 'messages', MESSAGES, '--nested')  # Landlock lets nobody make a queue
 
 
+NAMESPACES = """
+import ctypes, os, resource, signal, sys
+libc, kind, kept = ctypes.CDLL(None), sys.argv[1], []
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+if kind == 'uts': libc.unshare(0x10000000)
+while len(kept) < 1500:
+    if kind == 'uts':
+        if libc.unshare(0x04000000) != 0: break
+        kept.append(os.open('/proc/self/ns/uts', os.O_RDONLY))
+        continue
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(tell, b'y' if libc.unshare(0x10000000) == 0 else b'n')
+        signal.pause()
+    made = os.read(told, 1) == b'y'
+    if made: kept.append(os.open(f'/proc/{pid}/ns/user', os.O_RDONLY))
+    os.kill(pid, 9), os.waitpid(pid, 0), os.close(told), os.close(tell)
+    if not made: break
+print(len(kept))
+"""
+
+
+@only_first
+def case_namespaces_of_the_user_RS10(p):
+    """Those of a nested command are the user's, too."""
+    if ENGINE:
+        return
+    for kind in ('uts', 'user'):
+        r = p.sh('--nested', '--', f'exec {PYTHON} -c "$@"', NAMESPACES, kind)
+        ok(r.booted and r.code == 0 and 500 < int(r.rest or 0) < 1500, p, f'{kind}: many can be had, and not all', r)
+
+
 def case_descriptors_RS09(p):
     r = p.sh('--', f'exec {PYTHON} -c "import os\nn=0\ntry:\n  while 1: os.dup(1); n+=1\n'
              'except OSError as e: print(e.errno, flush=True)\nos._exit(9)"')
@@ -396,4 +430,4 @@ def case_descriptors_RS09(p):
 main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_pids_of_root_ME05, case_cpu,
      case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_not_left_RS15, case_hidden_processes_ME05, case_removed_LC07_PR13,
      case_at_once_RS17, case_bombs_end_in_time_PR11, case_quotas_of_the_user_RS10,
-     case_descriptors_RS09, uids=(1000,))
+     case_namespaces_of_the_user_RS10, case_descriptors_RS09, uids=(1000,))
