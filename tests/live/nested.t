@@ -68,6 +68,9 @@ def case_less_is_less(p):
     r = inner(p, '--', 'sh', '-c', 'echo BOOTED >&2; echo x >new')
     ok(r.booted and (p.ws / 'new').exists(), p, 'twin: without it, it can be written', r)
     (p.ws / 'new').unlink(missing_ok=True)
+    for options in modes(p, ('--nested', '--processes', 'visible')):
+        r = inner(p, '--processes', 'visible', '--', 'sh', '-c', 'echo BOOTED >&2; unshare --user true && echo NESTED >&2; true', outer=options)
+        ok(r.booted and b'NESTED' not in r.err and r.inner.get('engine') == 'landlock', p, 'where maps of ids cannot be written, too', r)
     r = p.pale('--', './pale', 'run', '--filesystem', 'readonly', '--',
                './pale', 'run', '--filesystem', 'none', '--', 'sh', '-c', f'echo BOOTED; cat {p.ws}/file')
     ok(b'mine' not in r.out, p, 'and a third one less again', r)
