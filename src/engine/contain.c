@@ -123,7 +123,8 @@ static int limit_userns(const struct builder *b, const struct op *op, struct err
 		if (r == -ENOENT && quotas[i].when != FLAT)
 			continue; /* a kernel without it has nothing to share out */
 		if (r < 0)
-			return err_sys(err, r, "lower %s inside", quotas[i].file);
+			return userns_refused(err_sys(err, r, "lower %s inside", quotas[i].file),
+					      err);
 	}
 	return 0;
 }
