@@ -2,6 +2,7 @@
 #include "engine/bwrap-args.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "base/err.h"
 #include "plan/plan.h"
 #include "warden/step.h"
+
+enum { NAME_LEN_MAX = PATH_MAX - 64 };
 
 struct writer {
 	const struct plan *plan;
@@ -388,6 +391,17 @@ static int write_pins_above(struct writer *w, size_t n, struct err *err)
 	return r;
 }
 
+/* It puts names of its own in front. What is deeper could only be looked for in vain, and for long. */
+static int check_names(const struct plan *plan, struct err *err)
+{
+	for (size_t i = 0; i < plan->ops_len; i++)
+		if (plan->ops[i].dst && strlen(plan->ops[i].dst) >= NAME_LEN_MAX)
+			return err_set(err, ERR_UNSUPPORTED, -ENAMETOOLONG,
+				       "bubblewrap cannot mount on %.200s...: that lies too deep",
+				       plan->ops[i].dst);
+	return 0;
+}
+
 static int write_namespaces(struct writer *w)
 {
 	static const struct {
@@ -411,8 +425,10 @@ int bwrap_args(const struct plan *plan, const struct bwrap_host *host, struct st
 {
 	_cleanup_(freep) bool *done = calloc(plan->ops_len + 1, sizeof(*done));
 	struct writer w = {.plan = plan, .host = host, .out = out, .done = done};
-	int r = 0;
+	int r = check_names(plan, err);
 
+	if (r < 0)
+		return r;
 	if (!done || write_namespaces(&w) < 0)
 		return err_oom(err);
 	for (size_t i = 0; i < plan->ops_len && r == 0; i++) {

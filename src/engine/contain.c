@@ -63,15 +63,25 @@ static int keep_descriptors(int channel, const struct stdio *stdio, const struct
 
 /* What the kernel counts for each user, and for each user namespace below: the
  * user outside shall have some left. */
+#define OF_USER "proc/sys/user/max_"
+#define SOME    "1024" /* of many thousands, as a rule */
 static const struct {
 	const char *file, *value; /* NULL: half of what the user has */
 	const char *all;
-	bool is_nesting; /* those below need it */
+	enum { ALWAYS, FLAT, NESTED } when;
 } quotas[] = {
-	{"proc/sys/user/max_user_namespaces", "0", NULL, true},
-	{"proc/sys/user/max_inotify_instances", "64", NULL, false},
-	{"proc/sys/user/max_inotify_watches", NULL, "proc/sys/fs/inotify/max_user_watches", false},
-	{"proc/sys/user/max_fanotify_groups", "16", NULL, false},
+	{OF_USER "inotify_instances", "64", NULL, ALWAYS},
+	{OF_USER "inotify_watches", NULL, "proc/sys/fs/inotify/max_user_watches", ALWAYS},
+	{OF_USER "fanotify_groups", "16", NULL, ALWAYS},
+	{OF_USER "user_namespaces", "0", NULL, FLAT},
+	{OF_USER "user_namespaces", SOME, NULL, NESTED},
+	{OF_USER "mnt_namespaces", SOME, NULL, NESTED},
+	{OF_USER "pid_namespaces", SOME, NULL, NESTED},
+	{OF_USER "net_namespaces", SOME, NULL, NESTED},
+	{OF_USER "ipc_namespaces", SOME, NULL, NESTED},
+	{OF_USER "uts_namespaces", SOME, NULL, NESTED},
+	{OF_USER "cgroup_namespaces", SOME, NULL, NESTED},
+	{OF_USER "time_namespaces", SOME, NULL, NESTED},
 };
 
 /* Half of the number in FILE, as text: of the host, whose /proc has the file at hand. */
@@ -106,13 +116,14 @@ static int limit_userns(const struct builder *b, const struct op *op, struct err
 	for (size_t i = 0; i < array_len(quotas); i++) {
 		int r;
 
-		if (quotas[i].is_nesting && op->flags & OP_NESTED)
+		if (quotas[i].when == (op->flags & OP_NESTED ? FLAT : NESTED))
 			continue;
 		r = lower_quota(b, i);
-		if (r == -ENOENT && i > 0)
+		if (r == -ENOENT && quotas[i].when != FLAT)
 			continue; /* a kernel without it has nothing to share out */
 		if (r < 0)
-			return err_sys(err, r, "lower %s inside", quotas[i].file);
+			return userns_refused(err_sys(err, r, "lower %s inside", quotas[i].file),
+					      err);
 	}
 	return 0;
 }

@@ -113,7 +113,7 @@ static bool take_numbers(const char *text, unsigned first, unsigned count, uint6
 /* Of what is shared all but files, which take no memory of their own. */
 static uint64_t shared_memory(int proc)
 {
-	static const char key[] = "RssShmem:";
+	static const char key[] = "\nRssShmem:"; /* at the head of a line: a name may say it, too */
 	char text[4096];
 	const char *line;
 

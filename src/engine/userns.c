@@ -343,7 +343,8 @@ int userns_serve(const struct plan *plan, pid_t child, int pidfd, int channel, s
 
 int userns_refused(int r, struct err *err)
 {
-	if (r == -EPERM || r == -EACCES || r == -ENOSPC || r == -ENOSYS || r == -EINVAL)
+	if (r == -EPERM || r == -EACCES || r == -ENOSPC || r == -ENOSYS || r == -EINVAL ||
+	    r == -EROFS) /* /proc, as around processes that are visible */
 		err->code = ERR_NO_NAMESPACES;
 	return r;
 }

@@ -30,7 +30,8 @@ enum {
 	LANDLOCK_SOCKET_ABI = 9, /* … and sockets that have a path */
 };
 
-#define MACHINE_ID "/etc/machine-id"
+#define MACHINE_ID      "/etc/machine-id"
+#define DBUS_MACHINE_ID "/var/lib/dbus/machine-id"
 
 struct host {
 	uid_t uid;

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/cleanup.h"
 #include "base/err.h"
@@ -138,4 +140,31 @@ int ignored_probe(const struct spec *spec, struct site *site, struct err *err)
 	fd_close(p.workspace);
 	ignore_found_release(&p.found);
 	return r;
+}
+
+/* Nobody can read it, and nobody inside can change that. */
+static bool is_covered(const char *path)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	return lstat(path, &st) == 0 && (st.st_mode & 07777) == 0 && statvfs(path, &fs) == 0 &&
+	       fs.f_flag & ST_RDONLY;
+}
+
+void ignored_forget_covered(struct site *site)
+{
+	struct strv *paths = &site->ignored;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < paths->len; i++) {
+		char *path = paths->items[i];
+
+		paths->items[i] = NULL;
+		if (is_covered(path))
+			free(path);
+		else
+			paths->items[kept++] = path;
+	}
+	paths->len = kept;
 }

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
+#include "base/path.h"
 #include "plan/compiler.h"
 #include "plan/domain.h"
 #include "plan/host.h"
@@ -71,6 +72,47 @@ static bool mounts_can_be_undone(const struct compiler *c)
 	       (spec->filesystem == FILESYSTEM_WORKSPACE_ONLY || spec->paths_writable.len > 0);
 }
 
+/* Where a path of the spec really is; NULL: nowhere. */
+static const char *real_of(const struct site *site, const char *path)
+{
+	for (size_t i = 0; i < site->paths_len; i++)
+		if (str_eq(site->paths[i].path, path))
+			return site->paths[i].real;
+	return NULL;
+}
+
+static bool is_written_around(const struct compiler *c, const char *path)
+{
+	const struct strv *rules = &c->spec->paths_writable;
+	const char *common = c->site->protection.git_common;
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const char *real = real_of(c->site, rules->items[i]);
+
+		if (real && path_covers(real, path))
+			return true;
+	}
+	return c->spec->filesystem == FILESYSTEM_WORKSPACE_ONLY &&
+	       (path_covers(c->site->workspace, path) || (common && path_covers(common, path)));
+}
+
+/* What is hidden elsewhere can be neither moved nor removed, whatever happens to its cover. */
+static bool hides_where_it_writes(const struct compiler *c)
+{
+	const struct strv *rules = &c->spec->paths_hidden, *more = &c->site->ignored;
+
+	for (size_t i = 0; i < rules->len; i++) {
+		const char *real = real_of(c->site, rules->items[i]);
+
+		if (real && is_written_around(c, real))
+			return true;
+	}
+	for (size_t i = 0; i < more->len; i++)
+		if (is_written_around(c, more->items[i]))
+			return true;
+	return false;
+}
+
 static int judge_hidden(struct compiler *c)
 {
 	const struct spec *spec = c->spec;
@@ -80,7 +122,7 @@ static int judge_hidden(struct compiler *c)
 		plan_verdict(c->plan, "protected", DEGRADED, UNDONE);
 	if (spec->paths_hidden.len == 0 && c->site->ignored.len == 0)
 		return 0;
-	if (undone)
+	if (undone && hides_where_it_writes(c))
 		return judge_give_up(c, DIM_PATHS_HIDDEN, DEGRADED, UNDONE);
 	plan_verdict(c->plan, dim_name(DIM_PATHS_HIDDEN), ENFORCED, "mounts");
 	return 0;
@@ -284,7 +326,8 @@ bool judge_is_given(struct compiler *c)
 	if (is_network_wider(excess, &c->resolved->spec))
 		excess |= DIM_BIT(DIM_NETWORK);
 	c->given = ~excess & ~own;
-	return (excess & ~own) == 0;
+	/* A .paleignore is of this workspace, and not of the one around it. */
+	return (excess & ~own) == 0 && c->site->ignored.len == 0;
 }
 
 /* Nothing is added here, so nothing can be missing. */

@@ -301,6 +301,20 @@ static unsigned hide_flags(const struct layout *l, const char *path)
 	return at && (at->is_staged || at->is_part) ? OP_LOOSE : 0;
 }
 
+/* D-Bus has one of its own, or a link to the other. */
+static int hide_machine_id(struct layout *l)
+{
+	int r = 0;
+
+	if (l->write_root)
+		return 0;
+	if (l->host->has_machine_id && is_shown(l, MACHINE_ID))
+		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
+	if (r == 0 && is_shown(l, DBUS_MACHINE_ID))
+		r = plan_add(l->plan, OP_HIDE, NULL, DBUS_MACHINE_ID, OP_OPTIONAL);
+	return r;
+}
+
 static int emit_hidden(struct layout *l)
 {
 	int r = 0;
@@ -316,8 +330,8 @@ static int emit_hidden(struct layout *l)
 			     hide_flags(l, l->hides.items[i]));
 	if (r == 0)
 		r = layout_emit_sockets(l);
-	if (r == 0 && l->host->has_machine_id && !l->write_root && is_shown(l, MACHINE_ID))
-		r = plan_add(l->plan, OP_HIDE, NULL, MACHINE_ID, 0);
+	if (r == 0)
+		r = hide_machine_id(l);
 	return r < 0 ? r : hide_toolchain_secrets(l);
 }
 

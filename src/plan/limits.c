@@ -62,7 +62,14 @@ static bool can_leave(const struct compiler *c)
 		return false;
 	if (plan->engine == ENGINE_LANDLOCK)
 		return layout_writes_root(c->spec) && plan->uid == c->host->uid;
-	return c->spec->nested && is_host_root(plan); /* who makes a mount of his own */
+	/* By a mount of his own. An ordinary user's cgroup is his. */
+	return c->spec->nested && (c->host->uid != 0 || is_host_root(plan));
+}
+
+/* Does the kernel count the processes of the command's user namespace? */
+static bool is_counted(const struct plan *plan)
+{
+	return plan->namespaces & CLONE_NEWUSER && !is_host_root(plan);
 }
 
 static int judge_pids(struct compiler *c)
@@ -73,19 +80,18 @@ static int judge_pids(struct compiler *c)
 	if (!is_set(c->spec->pids))
 		return 0;
 	limits->pids = c->spec->pids + limits->own_pids;
-	if (can_leave(c))
-		return judge_give_up(c, DIM_PIDS, DEGRADED, LEAVES);
-	if (limits->site.rung != RUNG_WATCHDOG) {
+	if (limits->site.rung != RUNG_WATCHDOG && !can_leave(c))
 		plan_verdict(c->plan, key, ENFORCED, rung_name(limits->site.rung));
-		return 0;
-	}
-	if (!(c->plan->namespaces & CLONE_NEWUSER))
-		return judge_give_up(c, DIM_PIDS, UNENFORCED,
-				     "no cgroup, and no user namespace that would count");
-	if (is_host_root(c->plan))
-		return judge_give_up(c, DIM_PIDS, UNENFORCED,
-				     "no cgroup, and the kernel counts no processes of root's");
-	plan_verdict(c->plan, key, ENFORCED, "RLIMIT_NPROC of a user namespace of its own");
+	else if (is_counted(c->plan))
+		plan_verdict(c->plan, key, ENFORCED, "RLIMIT_NPROC of a user namespace of its own");
+	else if (can_leave(c))
+		return judge_give_up(c, DIM_PIDS, DEGRADED, LEAVES);
+	else
+		return judge_give_up(
+			c, DIM_PIDS, UNENFORCED,
+			c->plan->namespaces & CLONE_NEWUSER
+				? "no cgroup, and the kernel counts no processes of root's"
+				: "no cgroup, and no user namespace that would count");
 	return 0;
 }
 
@@ -171,10 +177,10 @@ int limits_compile(struct compiler *c)
 int limits_emit(struct compiler *c)
 {
 	const struct limits *limits = &c->plan->limits;
-	bool counted = c->plan->namespaces & CLONE_NEWUSER && limits->site.rung == RUNG_WATCHDOG;
 	int r = 0;
 
-	if (is_set(limits->pids) && counted)
+	if (is_set(limits->pids) && c->plan->namespaces & CLONE_NEWUSER &&
+	    (limits->site.rung == RUNG_WATCHDOG || can_leave(c)))
 		r = plan_add_size(c->plan, OP_LIMIT_PIDS, limits->pids);
 	if (r == 0 && c->weak & DIM_BIT(DIM_DISK))
 		r = plan_add_size(c->plan, OP_LIMIT_FILE, c->spec->disk);

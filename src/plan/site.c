@@ -20,6 +20,7 @@
 #include "plan/ignored.h"
 #include "plan/mirrors.h"
 #include "plan/toolchains.h"
+#include "policy/outer.h"
 #include "policy/spec.h"
 
 /* Whether a rule may lead through links. What hides may lead anywhere. What opens
@@ -413,6 +414,8 @@ int site_probe(const struct spec *spec, const struct user *user, const char *cwd
 		r = protection_probe(site.workspace, user->home, &site.protection, err);
 	if (r == 0)
 		r = mirrors_probe(spec, &site, err);
+	if (r == 0 && site.ignored.len > 0 && outer_path())
+		ignored_forget_covered(&site);
 	if (r < 0) {
 		site_release(&site);
 		return r;

@@ -130,6 +130,12 @@ def case_detached_mounts_FW14(p):
         ok(r.code == 125 and b'paths_hidden' in r.err and not moved, p, 'so --nested has to be allowed by name', r)
         moved, r = attack('--nested', '--allow-degraded', 'paths_hidden')
         ok(r.booted and b'umount ok' in r.out and moved, p, 'twin: with --nested it can, as SECURITY.md says', r)
+        apart = p.mkdir(p.base / 'kept')
+        p.write(apart / 'secret', 'SECRET\n')
+        text = DETACH.replace('"kept"', f'"{apart}"') + 'attempt("read", lambda: print(open(os.open("secret", os.O_RDONLY, dir_fd=folder)).read()))\n'
+        r = python(p, text, '--read', apart, '--hide', apart / 'secret', '--nested')
+        ok(r.booted and b'umount ok' in r.out and b'rename 30\n' in r.out and b'SECRET' not in r.out, p, 'where nothing can be written it stays hidden', r)
+        shutil.rmtree(apart)
 
 
 def case_immutable_FW19(p):

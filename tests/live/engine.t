@@ -115,6 +115,27 @@ def case_last_rung_by_filter_LC09(p):
     (ws / 'ran').unlink(missing_ok=True)
 
 
+def case_in_a_container_LC09(p):
+    """Its /proc is covered in part, and settings are read-only: what is left is what needs none."""
+    if os.geteuid() != 0 or p.is_root:
+        return  # root of a container is in nobody's workspace but root's
+    ws = workspace(p)
+    covered = ('mount --make-rprivate / && mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && '
+               'mount --bind /dev/null /proc/keys && exec "$@"')
+
+    def contained(*args):
+        argv = ['unshare', '-m', 'sh', '-c', covered, 'sh', *p.argv([p.pale_path, 'run', *args])]
+        got = subprocess.run(argv, cwd=ws, env=p.env, capture_output=True, timeout=60, start_new_session=True)
+        return Result(argv, got.returncode, got.stdout, got.stderr, 0)
+    r = contained('--', 'touch', 'ran')
+    ok(r.code == 125 and not (ws / 'ran').exists() and b'--processes visible' in r.err, p, 'refused, with what works', r)
+    r = contained('--processes', 'visible', '--json', '--', 'touch', 'ran')
+    ok(r.code == 0 and (ws / 'ran').exists() and r.json().get('engine') == 'landlock', p, 'and that does', r)
+    (ws / 'ran').unlink(missing_ok=True)
+    r = contained('--engine', 'native', '--processes', 'visible', '--', 'touch', 'ran')
+    ok(r.code == 125 and not (ws / 'ran').exists() and b'max_' in r.err, p, 'an engine that was named is not replaced', r)
+
+
 def case_bwrap_fails(p):
     if not need_tools(p):
         return
@@ -206,6 +227,6 @@ def case_warden_by_hand(p):
 
 
 main(case_auto_is_native, case_next_is_bwrap_ME05, case_named_is_taken_at_its_word_ME05,
-     case_last_rung_by_limit_LC09, case_last_rung_by_filter_LC09, case_bwrap_fails,
+     case_last_rung_by_limit_LC09, case_last_rung_by_filter_LC09, case_in_a_container_LC09, case_bwrap_fails,
      case_bwrap_is_out_of_reach_PT09, case_bwrap_is_killed, case_what_bwrap_does_not_do,
      case_warden_by_hand, uids=(1000,))

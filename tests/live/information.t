@@ -17,6 +17,18 @@ def case_machine_IN05(p):
     ok(len(set(outside.rest.split())) > 1, p, 'twin: outside the same line finds some', outside)
 
 
+@needs('hidden')
+def case_machine_shown_IN05(p):
+    """Its id has a second name, which is shown with what is around it."""
+    line = 'cat /etc/machine-id /var/lib/dbus/machine-id 2>/dev/null'
+    outside = p.host_sh(line)
+    if not outside.rest:
+        return skip(p, 'this machine has no id', only_root=True)
+    for options in (('--read', '/var'), ('--read', '/'), ('--read', '/var/lib/dbus')):
+        r = p.sh(*options, '--', line)
+        ok(r.booted and r.rest == b'', p, f'{" ".join(options)}: the id of the machine is not to be seen', r)
+
+
 def case_mounts_IN07(p):
     r = p.sh('cat /proc/self/mountinfo')
     state = str(p.base / 'state').encode()
@@ -75,5 +87,5 @@ def case_stdin_IN13(p):
     ok(r.booted and b'typed' not in r.out, p, 'stdin is what was given, and nothing else', r)
 
 
-main(case_machine_IN05, case_mounts_IN07, case_groups_IN09, case_groups_of_root_IN09,
+main(case_machine_IN05, case_machine_shown_IN05, case_mounts_IN07, case_groups_IN09, case_groups_of_root_IN09,
      case_leftovers_IN15, case_hidden_files_leave_no_trace_IN11, case_stdin_IN13, uids=(1000,))

@@ -97,6 +97,12 @@ def case_pids_RS03(p):
     r = p.sh('--pids', '100', '--', line)
     ok(r.code == 0 and b'FORKED' in r.out, p, 'twin: below it every fork works', r)
     ok(p.run('sh', '-c', 'true & wait').code == 0, p, 'the host can still fork')
+    if has('nested') and not p.is_root:
+        own = f"exec unshare --user --map-root-user sh -c '{line}'"
+        r = p.sh('--nested', '--pids', '20', '--', own)
+        ok(r.booted and b'FORKED' not in r.out and r.code != 0, p, 'nor in a user namespace of its own', r)
+        r = p.sh('--nested', '--pids', '100', '--', own)
+        ok(r.code == 0 and b'FORKED' in r.out, p, 'twin: below it, there as well', r)
     if rung(p)[0] == 'enforced' and 'scope' not in rung(p)[1]:
         r = result(p, '--pids', '20', '--', 'sh', '-c', line)
         ok(r.result.get('outcome') == 'limit' and r.result.get('limit') == 'pids', p,
@@ -219,7 +225,7 @@ def case_not_left_RS15(p):
         ok(b'MOVED' not in r.out and r.result.get('limit') == 'cpu', p, 'the limit of CPU time holds', r)
         r = p.sh(*options, '--', WRITABLE)
         ok(r.booted and r.rest == b'', p, 'nothing of what is in /sys can be written', r)
-        if p.is_root and rung(p)[0] == 'enforced':
+        if rung(p)[0] == 'enforced':
             r = p.sh(*options, '--nested', '--memory', '64m', '--', 'true')
             ok(r.code == 125 and not r.booted and b'memory' in r.err and b'leave' in r.err, p,
                'who could mount them anew is not said to be held', r)
@@ -381,6 +387,40 @@ def case_quotas_of_the_user_RS10(p):
     outlast(p, 'messages', MESSAGES, '--nested')  # Landlock lets nobody make a queue
 
 
+NAMESPACES = """
+import ctypes, os, resource, signal, sys
+libc, kind, kept = ctypes.CDLL(None), sys.argv[1], []
+most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+if kind == 'uts': libc.unshare(0x10000000)
+while len(kept) < 1500:
+    if kind == 'uts':
+        if libc.unshare(0x04000000) != 0: break
+        kept.append(os.open('/proc/self/ns/uts', os.O_RDONLY))
+        continue
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(tell, b'y' if libc.unshare(0x10000000) == 0 else b'n')
+        signal.pause()
+    made = os.read(told, 1) == b'y'
+    if made: kept.append(os.open(f'/proc/{pid}/ns/user', os.O_RDONLY))
+    os.kill(pid, 9), os.waitpid(pid, 0), os.close(told), os.close(tell)
+    if not made: break
+print(len(kept))
+"""
+
+
+@only_first
+def case_namespaces_of_the_user_RS10(p):
+    """Those of a nested command are the user's, too."""
+    if ENGINE:
+        return
+    for kind in ('uts', 'user'):
+        r = p.sh('--nested', '--', f'exec {PYTHON} -c "$@"', NAMESPACES, kind)
+        ok(r.booted and r.code == 0 and 500 < int(r.rest or 0) < 1500, p, f'{kind}: many can be had, and not all', r)
+
+
 def case_descriptors_RS09(p):
     r = p.sh('--', f'exec {PYTHON} -c "import os\nn=0\ntry:\n  while 1: os.dup(1); n+=1\n'
              'except OSError as e: print(e.errno, flush=True)\nos._exit(9)"')
@@ -390,4 +430,4 @@ def case_descriptors_RS09(p):
 main(case_memory_RS01_ME05, case_memory_of_the_whole_tree, case_pids_RS03, case_pids_of_root_ME05, case_cpu,
      case_cpu_ignores_sigterm, case_disk_RS05, case_usage, case_view_RS15, case_not_left_RS15, case_hidden_processes_ME05, case_removed_LC07_PR13,
      case_at_once_RS17, case_bombs_end_in_time_PR11, case_quotas_of_the_user_RS10,
-     case_descriptors_RS09, uids=(1000,))
+     case_namespaces_of_the_user_RS10, case_descriptors_RS09, uids=(1000,))

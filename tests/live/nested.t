@@ -68,9 +68,36 @@ def case_less_is_less(p):
     r = inner(p, '--', 'sh', '-c', 'echo BOOTED >&2; echo x >new')
     ok(r.booted and (p.ws / 'new').exists(), p, 'twin: without it, it can be written', r)
     (p.ws / 'new').unlink(missing_ok=True)
+    for options in modes(p, ('--nested', '--processes', 'visible')):
+        r = inner(p, '--processes', 'visible', '--', 'sh', '-c', 'echo BOOTED >&2; unshare --user true && echo NESTED >&2; true', outer=options)
+        ok(r.booted and b'NESTED' not in r.err and r.inner.get('engine') == 'landlock', p, 'where maps of ids cannot be written, too', r)
     r = p.pale('--', './pale', 'run', '--filesystem', 'readonly', '--',
                './pale', 'run', '--filesystem', 'none', '--', 'sh', '-c', f'echo BOOTED; cat {p.ws}/file')
     ok(b'mine' not in r.out, p, 'and a third one less again', r)
+
+
+def case_ignored_in_another_workspace(p):
+    """What a workspace below hides is nothing that the sandbox around it knows of."""
+    prepare(p)
+    sub = p.mkdir(p.ws / 'below')
+    p.write(sub / 'pale.toml', '')
+    p.write(sub / 'secret', 'CANARY\n')
+    line = 'cd below && echo BOOTED && ../pale run --filesystem unrestricted -- cat secret'
+    r = p.pale('--', 'sh', '-c', line)
+    ok(r.booted and b'CANARY' in r.out, p, 'twin: where it hides nothing a run is plain', r)
+    p.write(sub / '.paleignore', 'secret\n')
+    r = p.pale('--', 'sh', '-c', line)
+    ok(r.booted and b'CANARY' not in r.out and r.code == 125 and b'cannot hide' in r.err, p, 'else it is refused', r)
+    (sub / '.paleignore').unlink()
+    p.write(p.ws / '.paleignore', 'secret\n')
+    for options in ((), ('--filesystem', 'readonly')):
+        r = p.pale('--', 'sh', '-c', f'./pale run {" ".join(options)} -- sh -c "echo BOOTED; cat below/secret"')
+        ok(r.booted and b'CANARY' not in r.out, p, f'{" ".join(options)}: what is hidden around it is hidden already', r)
+    r = p.pale('--', 'sh', '-c', 'echo BOOTED; mkdir new && echo CANARY >new/secret; ./pale run -- cat new/secret')
+    ok(r.booted and b'CANARY' not in r.out and r.code == 125, p, 'nor is what came since then shown', r)
+    (p.ws / '.paleignore').unlink()
+    shutil.rmtree(sub)
+    shutil.rmtree(p.ws / 'new')
 
 
 def case_more_is_not_to_be_had(p):
@@ -160,5 +187,5 @@ def case_a_narrower_network_is_refused(p):
     path.unlink()
 
 
-main(case_a_narrower_network_is_refused, case_the_same_again_is_plain, case_status_says_what_holds, case_less_is_less, case_more_is_not_to_be_had, case_forged,
+main(case_a_narrower_network_is_refused, case_the_same_again_is_plain, case_status_says_what_holds, case_less_is_less, case_ignored_in_another_workspace, case_more_is_not_to_be_had, case_forged,
      case_planted_on_the_host, uids=(1000,))

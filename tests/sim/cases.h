@@ -178,6 +178,12 @@ static const struct sim cases_sites[] = {
 	 .landlock_abi = -1},
 	{"off-no-landlock", .preset = "off", .landlock_abi = -1},
 	{"nested", .options = {"nested=true"}},
+	{"nested-hidden", .options = {"nested=true"}, .ignored = {FAKE_WORKSPACE "/.env"}},
+	{"nested-hidden-elsewhere",
+	 .options = {"nested=true", "paths_readable=/srv", "paths_hidden=/srv/keys"},
+	 .ignored = {"/srv/chroot/proc"}},
+	{"nested-hidden-written", .options = {"nested=true", "filesystem=readonly",
+					      "paths_writable=/srv", "paths_hidden=/srv/keys"}},
 };
 
 static const struct sim cases_environment[] = {
@@ -213,6 +219,8 @@ static const struct sim cases_refused[] = {
 	 .rung = RUNG_CGROUP1, .root = true},
 	{"limits-nested", .options = {"nested=true", "memory=1g"}, .rung = RUNG_CGROUP1,
 	 .root = true},
+	{"limits-nested-user", .options = {"nested=true", "memory=1g"}, .rung = RUNG_CGROUP2},
+	{"limits-nested-user-pids", .options = {"nested=true", "pids=100"}, .rung = RUNG_CGROUP2},
 	{"limits-pids-of-root", .options = {"filesystem=unrestricted", "pids=100"}, .root = true},
 	{"limits-disk-of-all", .options = {"filesystem=readonly", "paths_readable=/", "disk=1g"}},
 	{"limits-disk-of-bwrap", .options = {"engine=bwrap", "filesystem=readonly", "disk=1g"}},

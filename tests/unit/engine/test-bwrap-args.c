@@ -133,6 +133,19 @@ static void test_root(void)
 	      "10=/proc/sys 12=/usr 13=/home/a/ws ", "a root of its own");
 }
 
+static void test_deep(void)
+{
+	PLAN(plan, ALL);
+	char path[4096];
+
+	memset(path, 'd', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	path[0] = '/';
+	plan_add_tmpfs_root(plan, 4096);
+	plan_add(plan, OP_HIDE, NULL, path, 0);
+	refuses(plan, -ENAMETOOLONG, "too deep", "what lies deeper than a name can say");
+}
+
 static void test_host_root(void)
 {
 	PLAN(plan, CLONE_NEWUSER | CLONE_NEWNS);
@@ -247,6 +260,7 @@ int main(void)
 {
 	test_names();
 	test_root();
+	test_deep();
 	test_host_root();
 	test_pins();
 	test_readonly_file();

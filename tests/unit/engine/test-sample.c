@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ static pid_t grow(int ready, int depth)
 			_exit(1);
 		memset(memory, depth + 1, EACH);
 		memset(shared, 1, SHARED);
+		prctl(PR_SET_NAME, "RssShmem: 0"); /* it may be called anything */
 		burn();
 		if (write(ready, "x", 1) != 1)
 			_exit(1);
