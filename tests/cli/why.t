@@ -322,6 +322,29 @@ def test_linked():
            "a linked file of the user's own has the rule")
 
 
+def test_base():
+    """A rule of the user's holds in every workspace: it does not start from what one project calls its preset."""
+    preset = "[sandbox]\npreset = '%s'\n[commands.t]\ncmd = 'true'\n[presets.ci]\nbase = 'readonly'\n"
+    mine = os.path.join(".config", "pale", "pale.toml")
+    for name in ("ci", "build"):
+        with History() as box:
+            box.write("pale.toml", preset % name)
+            run = box.put(violations=[denied(None, "unshare", "nested")])
+            r = box.pale("allow", run, "--user", "-y")
+            written = box.exists(os.path.join(box.home, mine))
+            if name == "ci":
+                ok(r.status == 1 and "a preset of this one" in r.err and "--project" in r.err and not written,
+                   "a project's preset is no base of the user's rule", r)
+                r = box.pale("allow", run, "--project", "-y")
+                ok(r.status == 0 and 'base = "ci"' in box.read("pale.toml"), "but one of the project's", r)
+            else:
+                ok(r.status == 0 and written, "twin: a built-in one is", r)
+            os.mkdir(os.path.join(box.top, "other"))
+            box.write("../other/pale.toml", "[commands.t]\ncmd = 'true'\n")
+            r = box.pale("config", "check", cwd=os.path.join(box.top, "other"))
+            eq(r.status, 0, f"{name}: the command of that name in another project is what it was")
+
+
 def test_comments():
     """Comments stay, also in a list that holds nothing else."""
     for before, after in (
@@ -443,6 +466,6 @@ def test_loop():
 
 
 for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_meanwhile,
-             test_linked, test_comments, test_bounds, test_real):
+             test_linked, test_base, test_comments, test_bounds, test_real):
     test()
 done()
