@@ -416,6 +416,9 @@ def test_real():
         ok(r.status == 0 and "timeout = \"200ms\"" in box.read("pale.toml"), "and allowed more", r)
         r = box.pale("run", "nonesuch")
         has(box.pale("why").out, "nothing was executed", "one that never began")
+        box.pale("run", "--preset", "nonesuch", "--", "true")
+        r = box.pale("why")
+        ok("the command line was wrong" in r.out and "pale.toml" not in r.out, "nor one without such a preset", r)
         box.pale("run", "--write", "nonexist", "--", "true")
         r = box.pale("why")
         ok("what was asked for is refused" in r.out and "ceiling forbids" not in r.out,
