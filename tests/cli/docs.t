@@ -97,8 +97,9 @@ def check_keys(keys):
 def check_protected(box):
     """Every name that a run in an empty workspace watches is in the manual, and no other."""
     plan = box.pale("run", "--explain", "-j", "--", "true").json()
-    watched = {w["name"] for w in plan["watched"]} - {".git", "HEAD"}
+    watched = {w["name"] for w in plan["watched"]} - {".git", "HEAD", ".hg"}
     text = page("pale.toml.5") or ""
+    ok("_.hg_ itself where there\nis none" in text, "pale.toml.5 names what must not appear")
     rows = re.findall(r"^- (?:policy|shells|editors|agents|git hooks): (.*?)[;.]$", text, re.M | re.S)
     ok(len(watched) > 50, "a run watches names")
     eq(sorted(re.findall(r"_([^\s,]+)_", " ".join(rows))), sorted(watched),
