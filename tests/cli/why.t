@@ -184,6 +184,13 @@ def test_bytes():
         for verb in (["events"], ["why"], ["show", "last"]):
             r = box.pale(*verb)
             ok("/usr/share/a\\xffb" in r.out, verb[0], r)
+        # a terminal obeys the one, and reorders by the other
+        name = "/srv/a\u009b2J\u202eb"
+        box.put(violations=[denied(name)])
+        for verb in (["events", "-j"], ["show", "-j"], ["why", "-j"]):
+            r = box.pale(*verb)
+            ok(json.loads(r.out) and "2J" in r.out and not {"\u009b", "\u202e"} & set(r.out),
+               f"{verb[0]} -j: no name steers a terminal", r)
 
 
 def test_obeyed():
