@@ -233,7 +233,8 @@ PALE_API int pale_run_wait(struct pale_run *run, int timeout_ms, struct pale_err
  * or SIGCONT to everything inside; SIGKILL ends it all. -EINVAL: another signal;
  * -ESRCH: it has ended. */
 PALE_API int pale_run_kill(struct pale_run *run, int sig, struct pale_error *error);
-/* NULL is fine. A run that has not ended is ended. */
+/* NULL is fine. A run that has not ended is ended; in a process that fork(2) made of the one that
+ * started it, it is only let go of. */
 PALE_API void pale_run_free(struct pale_run *run);
 
 PALE_API enum pale_outcome pale_run_outcome(const struct pale_run *run);

@@ -97,6 +97,23 @@ static const char *base_preset(const struct rule *rule)
 	return rule->before.sandbox;
 }
 
+/* What a project calls so means nothing, or something else, in the others. */
+static int check_base(const struct rule *rule, const char *base)
+{
+	const char *const path[] = {"presets", base, NULL};
+	struct setting preset;
+	char where[ORIGIN_TEXT_MAX];
+
+	if (rule->layer == LAYER_WORKSPACE ||
+	    !config_get_at(&rule->context->config, LAYER_WORKSPACE, path, &preset))
+		return 0;
+	err_set(rule->err, ERR_POLICY, -EPERM,
+		"a rule in %s would hold in every workspace, and '%s', which it would start from, is "
+		"a preset of this one (%s)",
+		rule->file, base, origin_text(&preset.origin, where, sizeof(where)));
+	return err_hint(rule->err, -EPERM, "use --project");
+}
+
 static int put_change(const char *const *path, size_t n, const char *value, struct str *ret)
 {
 	int r = 0;
@@ -136,6 +153,9 @@ static int write_rule(const struct rule *rule, struct str *ret_change)
 	int r = 0;
 
 	if (base) {
+		r = check_base(rule, base);
+		if (r < 0)
+			return r;
 		r = str_append(&value, "{ base = ");
 		if (r == 0)
 			r = toml_quote(&value, base, strlen(base));

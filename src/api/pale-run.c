@@ -3,11 +3,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "api/pale-impl.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/hash.h"
 #include "base/json-read.h"
 #include "base/json.h"
@@ -19,6 +21,7 @@
 struct pale_run {
 	struct pale_context *context;
 	uint64_t number, workspace, begin_ns;
+	pid_t owner;          /* who started it: a copy that fork(2) made shares its socket */
 	pthread_mutex_t lock; /* for all below */
 	struct started job;
 	struct answer answer;
@@ -54,6 +57,7 @@ static struct pale_run *run_new(struct pale_context *context, const struct spec 
 		return NULL;
 	run->context = context_ref(context);
 	run->workspace = workspace_id(spec->workspace);
+	run->owner = getpid();
 	run->job = STARTED_NONE;
 	run->outcome = PALE_RUNNING;
 	run->exit_code = -1;
@@ -265,9 +269,14 @@ void pale_run_free(struct pale_run *run)
 {
 	if (!run)
 		return;
-	started_release(&run->job, &run->answer);
-	if (settle(run))
-		announce(run);
+	if (run->owner != getpid()) {
+		fd_close(run->job.fd);
+		fd_close(run->job.pidfd);
+	} else {
+		started_release(&run->job, &run->answer);
+		if (settle(run))
+			announce(run);
+	}
 	run_delete(run);
 }
 

@@ -83,6 +83,25 @@ static void put_quoted_bytes(struct json *j, const char *text, size_t len)
 	put_char(j, '"');
 }
 
+/* The same for text that is JSON already, where nothing beyond ASCII is outside of strings. */
+static void put_raw(struct json *j, const char *text)
+{
+	size_t plain = 0, i = 0, len = strlen(text);
+
+	while (i < len) {
+		uint32_t c = 0;
+		size_t n = (unsigned char)text[i] < 0x7f ? 1 : str_utf8_next(text + i, len - i, &c);
+
+		if (c >= 0x7f && is_special(c)) {
+			put_bytes(j, text + plain, i - plain);
+			put_escape(j, c);
+			plain = i + n;
+		}
+		i += n ? n : 1;
+	}
+	put_bytes(j, text + plain, i - plain);
+}
+
 static void put_quoted(struct json *j, const char *text)
 {
 	put_quoted_bytes(j, text, strlen(text));
@@ -212,7 +231,7 @@ void json_add_null(struct json *j, const char *key)
 void json_add_raw(struct json *j, const char *key, const char *text)
 {
 	begin_value(j, key);
-	put(j, text ? text : "null");
+	put_raw(j, text ? text : "null");
 }
 
 void json_add_strv(struct json *j, const char *key, const struct strv *values)

@@ -7,6 +7,8 @@
 #include "base/cleanup.h"
 #include "cli/detect.h"
 
+#define SCRIPTS_MAX 1024
+
 static const char *package_manager(int dirfd)
 {
 	static const struct {
@@ -50,7 +52,8 @@ static void release_json(json_t **json)
 	json_decref(*json);
 }
 
-/* The names of the scripts, in the order of the file. What is no JSON has none. */
+/* The names of the scripts, in the order of the file, no more than a pale.toml may hold. What is
+ * no JSON has none. */
 static int script_names(const struct str *text, struct strv *ret)
 {
 	_cleanup_(release_json)
@@ -61,7 +64,7 @@ static int script_names(const struct str *text, struct strv *ret)
 
 	json_object_foreach(json_object_get(root, "scripts"), name, script)
 	{
-		if (r == 0 && json_is_string(script))
+		if (r == 0 && ret->len <= SCRIPTS_MAX && json_is_string(script))
 			r = strv_add(ret, name);
 	}
 	return r;

@@ -170,6 +170,11 @@ static int narrow_writes(struct work *w)
 	r = replace_inner(w, &w->spec->paths_writable, &rules);
 	if (r == 0)
 		r = work_say(w, DIM_FILESYSTEM, "it changed files in some folders only");
+	if (r == 0 && w->in->asked->filesystem == FILESYSTEM_WORKSPACE_ONLY)
+		r = strv_add(
+			&w->notes,
+			"where a folder of paths_writable is missing, in a fresh checkout or after "
+			"a clean, it is refused: make the folder first");
 	return r < 0 ? r
 		     : work_say(w, DIM_PATHS_WRITABLE, "%zu file%s changed there", kept.len,
 				kept.len == 1 ? "" : "s");

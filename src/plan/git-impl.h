@@ -29,6 +29,7 @@ struct git {
 	unsigned module_depth;
 	unsigned inside; /* of how many repositories, on the way down */
 	unsigned depth;  /* of includes */
+	size_t included; /* bytes */
 };
 
 int git_protect(struct git *git, const char *base, const char *path, struct err *err);

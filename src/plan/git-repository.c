@@ -20,6 +20,8 @@ enum {
 	MODULE_DEPTH = 8,
 	VISITED_MAX = 4096,
 	VISITED_INSIDE_MAX = 1024,
+	INCLUDED_MAX = 64 << 20,
+	INCLUDE_FEE = 16 << 10, /* a file costs as much as so many bytes of one */
 };
 
 int git_protect(struct git *git, const char *base, const char *path, struct err *err)
@@ -189,6 +191,16 @@ int git_read_text(const char *path, size_t max, struct str *ret, struct err *err
 	return r;
 }
 
+/* Files that include each other many times over would be read for years, by git as well. */
+static int count_included(struct git *git, size_t bytes, const char *path, struct err *err)
+{
+	git->included += bytes;
+	if (git->included <= INCLUDED_MAX)
+		return 0;
+	return err_set(err, ERR_UNSUPPORTED, -E2BIG,
+		       "git's configuration includes too much to be looked at, %s at last", path);
+}
+
 /* What WALK led to, if that is a file. */
 static int read_walked(struct git *git, const struct walk *walk, struct err *err)
 {
@@ -201,6 +213,8 @@ static int read_walked(struct git *git, const struct walk *walk, struct err *err
 	if (!walk->real || !S_ISREG(walk->mode) || git->depth > INCLUDE_DEPTH)
 		return 0;
 	r = git_read_text(walk->real, GIT_CONFIG_MAX, &text, err);
+	if (r == 0)
+		r = count_included(git, text.len, walk->real, err);
 	if (r < 0)
 		return r;
 	slash = strrchr(walk->real, '/');
@@ -230,8 +244,10 @@ static int note_source(struct git *git, const char *dir, const char *path, struc
 int git_read_config(struct git *git, const char *dir, const char *path, struct err *err)
 {
 	_cleanup_(walk_release) struct walk walk = {.protection = git->protection};
-	int r = note_source(git, dir, path, err);
+	int r = count_included(git, INCLUDE_FEE, path, err);
 
+	if (r == 0)
+		r = note_source(git, dir, path, err);
 	if (r == 0)
 		r = walk_path(&walk, dir, path, err);
 	return r < 0 ? r : read_walked(git, &walk, err);

@@ -95,6 +95,8 @@ static int named_error(const struct setting *named, const char *option, int r, s
 {
 	if (named)
 		return setting_error(named, r, err);
+	if (option && str_starts(option, "--") && err)
+		err->code = ERR_USAGE;
 	return option ? err_wrap(err, r, "%s", option) : r;
 }
 

@@ -92,6 +92,8 @@ int exec_error(int r, const char *program, struct err *err)
 {
 	if (r == -ENOENT || r == -ENOTDIR) {
 		err_set(err, ERR_NOT_FOUND, r, "%s: not found inside the sandbox", program);
+		if (strchr(program, ' '))
+			err_hint(err, r, "a line for a shell is run by one: sh -c LINE");
 		return r;
 	}
 	return err_set(err, ERR_NOT_EXECUTABLE, r, "%s: cannot be executed: %s", program,

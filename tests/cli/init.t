@@ -147,6 +147,10 @@ def unsafe():
         box.write("Makefile", "#" * (2 << 20) + "\ntest:\n")
         r = box.pale("init", "--detect", "-n")
         ok(r.status == 0 and "\n[commands.test]" not in r.out, "so is what is too large", r)
+    with Box() as box:
+        box.write("package.json", '{"scripts":{%s}}' % ",".join(f'"pre{i}":""' for i in range(60000)))
+        r = box.pale("init", "--detect", "-n")
+        ok(r.status == 1 and "at most 1024" in r.err, "more scripts than a file may hold are not waited for", r)
 
 
 basics()

@@ -184,6 +184,13 @@ def test_bytes():
         for verb in (["events"], ["why"], ["show", "last"]):
             r = box.pale(*verb)
             ok("/usr/share/a\\xffb" in r.out, verb[0], r)
+        # a terminal obeys the one, and reorders by the other
+        name = "/srv/a\u009b2J\u202eb"
+        box.put(violations=[denied(name)])
+        for verb in (["events", "-j"], ["show", "-j"], ["why", "-j"]):
+            r = box.pale(*verb)
+            ok(json.loads(r.out) and "2J" in r.out and not {"\u009b", "\u202e"} & set(r.out),
+               f"{verb[0]} -j: no name steers a terminal", r)
 
 
 def test_obeyed():
@@ -322,6 +329,29 @@ def test_linked():
            "a linked file of the user's own has the rule")
 
 
+def test_base():
+    """A rule of the user's holds in every workspace: it does not start from what one project calls its preset."""
+    preset = "[sandbox]\npreset = '%s'\n[commands.t]\ncmd = 'true'\n[presets.ci]\nbase = 'readonly'\n"
+    mine = os.path.join(".config", "pale", "pale.toml")
+    for name in ("ci", "build"):
+        with History() as box:
+            box.write("pale.toml", preset % name)
+            run = box.put(violations=[denied(None, "unshare", "nested")])
+            r = box.pale("allow", run, "--user", "-y")
+            written = box.exists(os.path.join(box.home, mine))
+            if name == "ci":
+                ok(r.status == 1 and "a preset of this one" in r.err and "--project" in r.err and not written,
+                   "a project's preset is no base of the user's rule", r)
+                r = box.pale("allow", run, "--project", "-y")
+                ok(r.status == 0 and 'base = "ci"' in box.read("pale.toml"), "but one of the project's", r)
+            else:
+                ok(r.status == 0 and written, "twin: a built-in one is", r)
+            os.mkdir(os.path.join(box.top, "other"))
+            box.write("../other/pale.toml", "[commands.t]\ncmd = 'true'\n")
+            r = box.pale("config", "check", cwd=os.path.join(box.top, "other"))
+            eq(r.status, 0, f"{name}: the command of that name in another project is what it was")
+
+
 def test_comments():
     """Comments stay, also in a list that holds nothing else."""
     for before, after in (
@@ -393,6 +423,9 @@ def test_real():
         ok(r.status == 0 and "timeout = \"200ms\"" in box.read("pale.toml"), "and allowed more", r)
         r = box.pale("run", "nonesuch")
         has(box.pale("why").out, "nothing was executed", "one that never began")
+        box.pale("run", "--preset", "nonesuch", "--", "true")
+        r = box.pale("why")
+        ok("the command line was wrong" in r.out and "pale.toml" not in r.out, "nor one without such a preset", r)
         box.pale("run", "--write", "nonexist", "--", "true")
         r = box.pale("why")
         ok("what was asked for is refused" in r.out and "ceiling forbids" not in r.out,
@@ -443,6 +476,6 @@ def test_loop():
 
 
 for test in (test_loop, test_nothing, test_endings, test_causes, test_other_options, test_bytes, test_obeyed, test_allow, test_asking, test_meanwhile,
-             test_linked, test_comments, test_bounds, test_real):
+             test_linked, test_base, test_comments, test_bounds, test_real):
     test()
 done()

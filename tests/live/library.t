@@ -231,6 +231,12 @@ def case_free(p):
     proc.wait()
 
 
+def case_fork(p):
+    r = call(p, 'fork', WORKSPACE, 'sh', '-c', 'echo BOOTED; sleep 1; exit 6')
+    ok(r.booted and (r.seen.get('outcome'), r.seen.get('status')) == ('failed', '6'), p,
+       'a forked child that frees its copy does not end the run', r)
+
+
 def case_plan(p):
     r = call(p, 'plan', WORKSPACE + '\ntimeout = "9s"', 'sh', '-c', 'touch ran')
     ok(r.seen.get('world') == 'scoped' and r.seen.get('ceiling') == '4' and
@@ -388,6 +394,6 @@ def case_data_races(p):
 
 
 main(case_examples, case_confines, case_results, case_policy, case_descriptors,
-     case_wait_and_kill, case_death_of_the_caller, case_death_of_pale, case_free, case_plan, case_probe, case_argv,
-     case_threads, case_scarce, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
+     case_wait_and_kill, case_death_of_the_caller, case_death_of_pale, case_free, case_fork, case_plan,
+     case_probe, case_argv, case_threads, case_scarce, case_ring, case_size_of_the_caller, case_symbols, case_header, case_install,
      case_data_races)

@@ -62,7 +62,7 @@ def case_configured(p):
     ok(r.code == 1 and r.out == b'' and b'nonsense' in r.err, p, 'a broken file is an error', r)
     p.no_config()
     r = p.verb('status', '--preset', 'nosuch')
-    ok(r.code == 1 and r.out == b'' and b'unknown preset' in r.err, p, 'an unknown preset, too', r)
+    ok(r.code == 2 and r.out == b'' and b'unknown preset' in r.err, p, 'an unknown preset, too', r)
     ok(p.verb('status').code == 0, p, 'twin: without them it exits with 0')
 
 

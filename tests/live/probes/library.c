@@ -180,6 +180,24 @@ static void verb_free(void)
 	pause();
 }
 
+/* What a child does that exits after a fork, as a server of several processes has them. */
+static void verb_fork(void)
+{
+	struct pale_run *run = spawn();
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		pale_run_free(run);
+		pale_spec_free(spec);
+		pale_context_free(context);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+	finish(run);
+}
+
 static void verb_pause(void)
 {
 	spawn();
@@ -360,7 +378,7 @@ static const struct {
 	{"usr1", verb_usr1},       {"free", verb_free}, {"pause", verb_pause},
 	{"ignore", verb_ignore},   {"plan", verb_plan}, {"threads", verb_threads},
 	{"probe", verb_probe},     {"exec", verb_exec}, {"big", verb_big},
-	{"stopped", verb_stopped}, {"ring", verb_ring},
+	{"stopped", verb_stopped}, {"ring", verb_ring}, {"fork", verb_fork},
 };
 
 int main(int argc, char **argv)

@@ -97,6 +97,28 @@ static void test_escapes(void)
 	tap_eq_str(str_text(&out), "{\"k\\n\\\"\":1}", "keys are escaped too");
 }
 
+/* What others wrote as JSON is escaped alike, and stays the same JSON. */
+static void test_raw(void)
+{
+	static const char *const cases[][2] = {
+		{"{\"a\": [1, \"b\\n\\\"c\"]}", "{\"a\": [1, \"b\\n\\\"c\"]}"},
+		{"\"\xc3\xa9 \xf0\x9f\x98\x80\"", "\"\xc3\xa9 \xf0\x9f\x98\x80\""},
+		{"\"x\xe2\x80\xaey\xc2\x9b\x7fz\"", "\"x\\u202ey\\u009b\\u007fz\""},
+		{"\"\xff\"", "\"\xff\""},
+		{"", ""},
+		{NULL, "null"},
+	};
+
+	for (size_t i = 0; i < array_len(cases); i++) {
+		_cleanup_(str_release) struct str out = {0};
+		struct json j = {.out = &out};
+
+		json_add_raw(&j, NULL, cases[i][0]);
+		tap_eq_int(json_finish(&j), 0, "raw text ends well");
+		tap_eq_str(str_text(&out), cases[i][1], "raw text %zu", i);
+	}
+}
+
 static void test_misuse(void)
 {
 	struct rlimit none = {0, 0};
@@ -137,6 +159,7 @@ int main(void)
 {
 	test_layout();
 	test_escapes();
+	test_raw();
 	test_misuse();
 	test_failure();
 	return tap_done();

@@ -84,7 +84,7 @@ static const struct {
 	 false,
 	 "filesystem = \"scoped_write\"; paths_writable = [\"obj\"]; network = \"none\"; "
 	 "processes = \"isolated\"",
-	 NULL},
+	 "is missing, in a fresh checkout"},
 	{"the same, one step wider",
 	 "filesystem='workspace_only'",
 	 {{"/home/ann/w/obj/a.o", W | C}},
@@ -127,7 +127,7 @@ static const struct {
 	 false,
 	 "filesystem = \"scoped_write\"; paths_writable = [\"src\"]; network = \"none\"; "
 	 "processes = \"isolated\"",
-	 NULL},
+	 "is missing, in a fresh checkout"},
 	{"by-products, one step wider",
 	 "filesystem='workspace_only'",
 	 {{"/home/ann/w/tmp.1", W | C | D}},

@@ -146,6 +146,34 @@ static void test_git(void)
 	tap_ok(!p.git_common, "and no repository elsewhere");
 }
 
+/* Two files that include both of them, many times over: git would read them for years. */
+static void test_includes(void)
+{
+	_cleanup_(freep) char *ws = path_join(top, "many");
+	_cleanup_(protection_release) struct protection p = {0};
+	struct err err = {0};
+	_cleanup_(str_release) struct str text = {0};
+
+	make_dir("many");
+	make_dir("many/.git");
+	make_file("many/.git/config", "[include]\npath = ../a\n");
+	make_file("many/a", "[include]\npath = b\npath = b\n");
+	make_file("many/b", "[core]\nhooksPath = found\n");
+	tap_ok(protection_probe(ws, NULL, &p, &err) == 0, "files that include others are read");
+	is(&p, "many/found", PROTECTED_ABSENT);
+	protection_release(&p);
+	str_append(&text, "[include]\n");
+	for (int i = 0; i < 16; i++)
+		str_append(&text, "path = a\npath = c\n");
+	make_file("many/a", text.data);
+	make_file("many/c", text.data);
+	alarm(20);
+	tap_ok(protection_probe(ws, NULL, &p, &err) == -E2BIG &&
+		       strstr(err.message, "includes too much"),
+	       "but no more than is looked at in a moment: %s", err.message);
+	alarm(0);
+}
+
 /* What of the table is there, by its type; the folder is DIR. */
 static void is_found(const char *dir, const char *what)
 {
@@ -281,6 +309,7 @@ int main(void)
 	test_probe();
 	test_other_repositories();
 	test_git();
+	test_includes();
 	test_listings();
 	test_links();
 	test_modes();

@@ -61,7 +61,7 @@ static void test_own_presets(void)
 	refuses("an unknown base",
 		(struct given){.user = "[presets.a]\nbase = \"biuld\"", .preset = "a"}, ERR_CONFIG,
 		"user.toml:2:8: unknown preset 'biuld'");
-	refuses("an unknown preset", (struct given){.preset = "nonsense"}, ERR_CONFIG,
+	refuses("an unknown preset", (struct given){.preset = "nonsense"}, ERR_USAGE,
 		"--preset: unknown preset 'nonsense'");
 	refuses("a built-in name, even when not used", (struct given){.workspace = "[presets.off]"},
 		ERR_CONFIG, "ws/pale.toml:1:");
