@@ -180,11 +180,13 @@ static int ask_stop(int sock, bool if_idle, struct err *err)
 	struct session_cursor c;
 	int r = session_send(sock, SESSION_STOP, if_idle ? SESSION_IF_IDLE : 0, NULL, NULL, 0, 0);
 
-	if (r < 0 || poll(&pfd, 1, ANSWER_MS) <= 0)
-		return r < 0 ? r : -ETIMEDOUT;
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* it may have said why before */
+		return r;
+	if (poll(&pfd, 1, ANSWER_MS) <= 0)
+		return -ETIMEDOUT;
 	r = session_receive(sock, &buffer, &m, MSG_DONTWAIT);
-	/* Who is refused before the request was read hears of the reset first, then why. */
-	if (r == -EPIPE)
+	/* Who is refused before the request was read hears of that first, then why. */
+	if (r == -ECONNRESET)
 		r = session_receive(sock, &buffer, &m, MSG_DONTWAIT);
 	if (r < 0)
 		return r == -EPIPE ? 0 : r;
@@ -239,12 +241,27 @@ static int see_off(int pidfd, int parent, const char *name, int r, struct err *e
 	return 0;
 }
 
-int session_stop(const char *folder, const char *name, bool if_idle, struct err *err)
+/* No other process is waited for: another session may have the name by now. */
+int session_stop_idle(int sock, struct err *err)
+{
+	struct ucred peer = {0};
+	socklen_t len = sizeof(peer);
+	_cleanup_(fd_closep) int pidfd = -1;
+	int r;
+
+	(void)getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	r = ask_stop(sock, true, err);
+	if (r == -EBUSY || (r == 0 && await_process(pidfd, GONE_MS)))
+		return r;
+	return err_set(err, ERR_SYSTEM, -ETIMEDOUT, "the session does not end");
+}
+
+int session_stop(const char *folder, const char *name, struct err *err)
 {
 	_cleanup_(fd_closep) int parent = session_folder_open(folder, err);
 	_cleanup_(fd_closep) int sock = -1;
 	_cleanup_(fd_closep) int pidfd = -1;
-	int r;
 
 	if (parent < 0)
 		return parent;
@@ -261,6 +278,5 @@ int session_stop(const char *folder, const char *name, bool if_idle, struct err 
 	if (sock < 0)
 		return sock;
 	pidfd = open_keeper(sock, parent, name);
-	r = ask_stop(sock, if_idle, err);
-	return r == -EBUSY ? r : see_off(pidfd, parent, name, r, err);
+	return see_off(pidfd, parent, name, ask_stop(sock, false, err), err);
 }
