@@ -233,9 +233,6 @@ static int watch(struct keeper *k, struct err *err)
 /* What still ran was ended with the sandbox. */
 static void end_jobs(struct keeper *k)
 {
-	struct err err = {0};
-
-	err_set(&err, ERR_SYSTEM, -EPIPE, "the session ended");
 	for (struct job *job = k->jobs; job; job = k->jobs) {
 		struct result killed = {
 			.outcome = OUTCOME_SIGNALED, .exit_code = -1, .signal = SIGKILL};
@@ -317,15 +314,25 @@ static void wipe(char *const *list)
 		explicit_bzero(*list, strlen(*list));
 }
 
-/* The starter's variables may be secrets. The sandbox stands; commands bring their own. */
+/* The starter's variables may be secrets. The sandbox stands; commands bring their own. Where git has
+ * its configurations is looked up again (keeper-protected.c). */
 static void forget_starter(struct keeper *k)
 {
-	static char *none[] = {NULL};
+	static const char *const names[] = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+					    "XDG_CONFIG_HOME"};
+	static char *kept[array_len(names) + 1];
+	size_t n = 0;
 
+	for (size_t i = 0; i < array_len(names); i++) {
+		const char *value = getenv(names[i]);
+
+		kept[n] = value ? str_printf("%s=%s", names[i], value) : NULL;
+		n += kept[n] != NULL;
+	}
 	for (size_t i = 0; i < k->site->env.len; i++)
 		explicit_bzero(k->site->env.items[i], strlen(k->site->env.items[i]));
 	wipe(environ);
-	environ = none;
+	environ = kept;
 	own_args_forget();
 }
 
