@@ -184,6 +184,10 @@ int worker_complaint(const struct worker *worker, struct str *out);
 /* session.c */
 bool session_is_needed(const struct server *server);
 int session_start(struct server *server);
+/* The end of that call. */
+bool session_started(struct server *server, struct call *call);
+/* It could not even begin: -errno. */
+void session_failed(struct server *server, int r);
 void session_end(struct server *server);
 /* On purpose; its stage stays. */
 void session_was_ended(struct server *server);

@@ -63,7 +63,7 @@ static void fail_waiting(struct server *server, const char *why)
 	}
 }
 
-static bool started(struct server *server, struct call *call)
+bool session_started(struct server *server, struct call *call)
 {
 	struct session *session = &server->session;
 	_cleanup_(str_release) struct str why = {0};
@@ -102,6 +102,18 @@ static bool started(struct server *server, struct call *call)
 	return false;
 }
 
+void session_failed(struct server *server, int r)
+{
+	_cleanup_(str_release) struct str why = {0};
+
+	let_go(&server->session);
+	server->session.tries = 0;
+	if (str_appendf(&why, "nothing can be executed in %s: %s", server->setup.workspace,
+			strerror(-r)) < 0)
+		server->error = -ENOMEM;
+	fail_waiting(server, str_text(&why));
+}
+
 static int make_argv(const struct server *server, struct call *call)
 {
 	int r = argv_begin(call, "session start");
@@ -133,7 +145,7 @@ int session_start(struct server *server)
 	if (r == 0) {
 		session->lifeline = pair[0];
 		call->passed = pair[1];
-		call->finish = started;
+		call->finish = session_started;
 		r = make_argv(server, call);
 	}
 	/* One of our own is let in even when many wait. */

@@ -76,6 +76,19 @@ def case_session(p):
     ok(wait_for(lambda: not b.sessions()), p, 'and SIGKILL of the server ends it too', b.sessions())
 
 
+def case_workspace_is_gone(p):
+    """Nothing can be started where the workspace was: every call is told so, and the next one works when it is back."""
+    b = Box(p)
+    c = b.client()
+    away = b.ws.with_name('away')
+    b.ws.rename(away)
+    ids = [c.ask_call('exec', command='true'), c.ask_call('read', path='pale.toml')]
+    answers = [c.wait(i, 5) for i in ids]
+    ok(all(failed(a) and 'could not be started' in text(a) and str(b.ws) in text(a) for a in answers), p, 'both are answered', answers)
+    away.rename(b.ws)
+    ok(structured(c.call('exec', command='echo BOOTED')).get('output') == 'BOOTED\n', p, 'a later one is served')
+
+
 def case_background(p):
     b = Box(p, '[mcp]\nexpose = ["signal", "wait"]\n')
     c = b.client()
@@ -482,5 +495,5 @@ def case_rule_without_a_command(p):
 
 
 main(case_files_together, case_alone, case_part_applied, case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session,
-     case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
+     case_workspace_is_gone, case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
      case_no_session, case_register, uids=(1000,))
