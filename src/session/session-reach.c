@@ -83,13 +83,11 @@ static int reach_or_start(const struct session_call *call, struct err *err)
 	_cleanup_(freep) char *folder = NULL;
 	struct run_request request = {.workspace = call->workspace, .ask.asks = call->asks};
 	const struct session_wish wish = {.name = SESSION_DEFAULT, .lifeline = -1};
-	struct session_started started = {0};
 	int sock = reach_slow(SESSION_DEFAULT, call->workspace, &folder, err), r;
 
 	for (int tries = 0; tries < 100 && is_absent(sock); tries++) {
 		*err = (struct err){0};
-		r = session_raise(&request, &wish, &started, err);
-		str_release(&started.json);
+		r = session_raise(&request, &wish, NULL, err);
 		if (r < 0 && r != -EBUSY)
 			return r;
 		sock = r < 0 ? await_other(folder, err)

@@ -120,7 +120,7 @@ static int prepare(struct run *run, const struct run_request *request, struct fi
 }
 
 int session_raise(struct run_request *request, const struct session_wish *wish,
-		  struct session_started *ret, struct err *err)
+		  struct str *ret_facts, struct err *err)
 {
 	static char *nothing[] = {"session", NULL};
 	/* Neither is released: a keeper that was forked has them for good. */
@@ -151,8 +151,8 @@ int session_raise(struct run_request *request, const struct session_wish *wish,
 	if (!folder)
 		return err_oom(err);
 	ask.folder = folder;
-	r = keeper_start(&run, request, &ask, &ret->pid, err);
-	return r < 0 ? r : session_facts(folder, wish->name, &ret->json, err);
+	r = keeper_start(&run, request, &ask, err);
+	return r < 0 || !ret_facts ? r : session_facts(folder, wish->name, ret_facts, err);
 }
 
 int session_facts(const char *folder, const char *name, struct str *ret, struct err *err)
@@ -230,12 +230,13 @@ static bool await_process(int pidfd, unsigned ms)
 	return pidfd < 0 || poll(&ended, 1, (int)ms) > 0;
 }
 
-/* R: of being asked. It has a while to clean up; then it has not. */
+/* R: of being asked. It has a while to clean up; then it has not. Where its process is known, it is
+ * not asked for by name, which another session may have by now. */
 static int see_off(int pidfd, int parent, const char *name, int r, struct err *err)
 {
 	if ((r < 0 || !await_process(pidfd, GONE_MS)) && pidfd >= 0)
 		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
-	if (!await_process(pidfd, ANSWER_MS) || !await_end(parent, name, ANSWER_MS))
+	if (pidfd >= 0 ? !await_process(pidfd, ANSWER_MS) : !await_end(parent, name, ANSWER_MS))
 		return err_set(err, ERR_SYSTEM, -ETIMEDOUT, "session '%s' does not end", name);
 	(void)session_sweep(parent, name);
 	return 0;
@@ -262,18 +263,20 @@ int session_stop(const char *folder, const char *name, struct err *err)
 	_cleanup_(fd_closep) int parent = session_folder_open(folder, err);
 	_cleanup_(fd_closep) int sock = -1;
 	_cleanup_(fd_closep) int pidfd = -1;
+	uint64_t until = clock_mono_ns() + ANSWER_MS * 1000000ull;
 
 	if (parent < 0)
 		return parent;
 	if (!session_is_living(parent, name))
 		return session_sweep(parent, name) ? 0 : -ENOENT;
-	sock = session_connect(folder, name, err);
-	if (sock == -ENOENT || sock == -ECONNREFUSED) {
-		/* It stands not yet, or no more. */
-		if (await_end(parent, name, ANSWER_MS))
+	/* While that fails it does not stand yet, or no more. */
+	while ((sock = session_connect(folder, name, err)) == -ENOENT || sock == -ECONNREFUSED) {
+		if (!session_is_living(parent, name))
 			return session_sweep(parent, name), 0;
-		return err_set(err, ERR_SYSTEM, -EBUSY,
-			       "session '%s' is being started or ended: try again", name);
+		if (clock_mono_ns() > until)
+			return err_set(err, ERR_SYSTEM, -EBUSY,
+				       "session '%s' is being started or ended: try again", name);
+		usleep(PAUSE_US);
 	}
 	if (sock < 0)
 		return sock;

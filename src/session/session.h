@@ -63,12 +63,9 @@ struct session_wish {
 	const char *idle; /* --idle, or NULL */
 	int lifeline;     /* -1: none */
 };
-struct session_started {
-	pid_t pid;
-	struct str json;
-};
+/* RET_FACTS, if not NULL: as session_facts(). */
 int session_raise(struct run_request *request, const struct session_wish *wish,
-		  struct session_started *ret, struct err *err);
+		  struct str *ret_facts, struct err *err);
 /* The `session` file of NAME in FOLDER. */
 int session_facts(const char *folder, const char *name, struct str *ret, struct err *err);
 /* End it and wait until it is gone. -ENOENT: there is none. */

@@ -59,6 +59,28 @@ def case_slow_start(p):
         ok(first.stdout.readline() == b'first\n' and names(box) == ['default'], p, 'and so is the first')
 
 
+def case_stopped_and_used(p):
+    """Who stops it waits for the end of that one, and not of what others start in its place."""
+    with Box(p, 'used') as box:
+        until, bad, slow, n = time.monotonic() + 3, [], [], 0
+        clients = [None] * 4
+        while time.monotonic() < until:
+            clients = [begin(box, '--', 'sh', '-c', 'echo fine') if c is None or c.poll() is not None else c for c in clients]
+            r = box.verb('session', 'stop', 'default')
+            n += r.code == 0
+            if r.code != 0 and b'there is no session' not in r.err:
+                bad.append(r)
+            slow += [r] if r.seconds > 4 else []
+        [c.communicate(timeout=60) for c in clients]
+        ok(n > 0 and not bad and not slow, p, f'{n} stops', [str(r) for r in bad + slow][:2])
+        box.start()
+        client = begin(box, '-s', 's', '--', 'sh', '-c', 'echo up; sleep 60')
+        client.stdout.readline()
+        box.verb('session', 'stop', 's')
+        out, err = client.communicate(timeout=20)
+        ok(client.returncode == 137 and b"session 's' has ended" in err, p, 'whose command ends with it is told', (client.returncode, err))
+
+
 def stopped(box):
     """The keeper, which does nothing until it goes on."""
     pid = box.pid()
@@ -111,4 +133,4 @@ def case_long_ones_are_remembered(p):
         ok(box.verb('output', first).code == 2, p, 'twin: the first that ended is forgotten')
 
 
-main(case_replaced_once, case_slow_start, case_ended_unheard, case_long_ones_are_remembered)
+main(case_replaced_once, case_slow_start, case_stopped_and_used, case_ended_unheard, case_long_ones_are_remembered)
