@@ -28,7 +28,7 @@ static int take_answer(int sock, struct session_buffer *buffer, struct session_m
 	if (r == -ECONNRESET)
 		r = session_receive(sock, buffer, ret, 0);
 	if (r == -EPIPE)
-		return err_set(err, ERR_SYSTEM, r, "the session has ended");
+		return err_set(err, ERR_LOST, r, "the session has ended");
 	if (r < 0)
 		return err_sys(err, r, "the session's answer");
 	if (ret->head.kind != SESSION_ERROR)

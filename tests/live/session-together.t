@@ -108,8 +108,14 @@ def case_ended_unheard(p):
         ok(client.returncode == 125 and b'has just ended' in err and not (box.ws / 'other').exists(), p, 'of one that was named it is said', (client.returncode, err))
         box.start()
         client = begin(box, '-s', 's', '--', 'sh', '-c', 'echo up; sleep 60')
+        run = box.verb('exec', '-s', 's', '-b', '--', 'sleep', '60').out.decode().strip()
+        waits = [p.start(p.pale_path, *verb, run, cwd=box.ws, env=box.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                 for verb in (('wait',), ('output', '--follow'))]
         client.stdout.readline()
+        time.sleep(0.3)
         os.kill(box.pid(), signal.SIGKILL)
+        ends = [(w.communicate(timeout=20)[1], w.returncode) for w in waits]
+        ok(ends == [(b'pale: the session has ended\n', 137), (b'pale: the session has ended\n', 1)], p, 'who waits for one in the background hears of it', ends)
         out, err = client.communicate(timeout=20)
         ok(client.returncode == 137 and b'before its result was known' in err, p, 'twin: one that runs is lost', (client.returncode, err))
 
