@@ -381,5 +381,5 @@ int cmd_job(enum verb_id id, int argc, char **argv)
 		return r;
 	args.json = args.json || asks_json(argc, argv);
 	r = tell(&args, &err);
-	return id == VERB_WAIT ? EXIT_NOT_RUN : r;
+	return id == VERB_WAIT ? run_error_status(&err) : r;
 }

@@ -235,7 +235,7 @@ static int no_such(const char *name, struct err *err)
 static int stop_one(struct visit *v, const char *folder, int parent, const char *name,
 		    struct err *err)
 {
-	int r = session_stop(folder, name, false, err);
+	int r = session_stop(folder, name, err);
 
 	(void)v, (void)parent;
 	return r == -ENOENT ? 0 : r;
@@ -258,7 +258,7 @@ static int stop(struct args *args, bool must_exist, struct err *err)
 	for (int i = 0; i < args->len && r == 0; i++) {
 		r = session_name_check(args->operands[i], err);
 		if (r == 0)
-			r = session_stop(folder, args->operands[i], false, err);
+			r = session_stop(folder, args->operands[i], err);
 		if (r == -ENOENT)
 			r = must_exist ? no_such(args->operands[i], err) : 0;
 	}

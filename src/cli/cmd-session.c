@@ -53,15 +53,11 @@ static int prepare(struct start_args *args, const struct opt_args *operands, str
 	return r;
 }
 
-static int tell(const struct start_args *args, const struct session_started *started)
+static int tell(const struct start_args *args, struct str *facts)
 {
-	_cleanup_(str_release) struct str out = {0};
-
 	if (!args->json)
 		return STATUS_OK;
-	if (str_append(&out, str_text(&started->json)) < 0 || str_append_char(&out, '\n') < 0)
-		return report_oom();
-	return emit(&out);
+	return str_append_char(facts, '\n') < 0 ? report_oom() : emit(facts);
 }
 
 static int fail(const struct start_args *args, const struct err *err)
@@ -84,7 +80,7 @@ static int fail(const struct start_args *args, const struct err *err)
 int cmd_session_start(enum verb_id id, int argc, char **argv)
 {
 	struct start_args args = {.wish.lifeline = -1};
-	struct session_started started = {0};
+	_cleanup_(str_release) struct str facts = {0};
 	struct opt_args operands;
 	struct err err = {0};
 	int r = verb_parse(id, argc, argv, set_option, &args, &operands, &err);
@@ -94,6 +90,6 @@ int cmd_session_start(enum verb_id id, int argc, char **argv)
 	if (r == 0)
 		r = prepare(&args, &operands, &err);
 	if (r == 0)
-		r = session_raise(&args.request, &args.wish, &started, &err);
-	return r < 0 ? fail(&args, &err) : tell(&args, &started);
+		r = session_raise(&args.request, &args.wish, args.json ? &facts : NULL, &err);
+	return r < 0 ? fail(&args, &err) : tell(&args, &facts);
 }

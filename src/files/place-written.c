@@ -182,8 +182,10 @@ static int find_parent(const struct place *place, struct target *ret)
 	_cleanup_(freep) char *folder = NULL;
 	struct stat st;
 
-	if (!ret->root || !ret->root->is_dir)
+	if (!ret->root)
 		return -EROFS;
+	if (!ret->root->is_dir)
+		return 0; /* a rule is about it alone, and nothing can take its place */
 	(void)place_root_of(place, ret->path, &rest);
 	slash = strrchr(rest, '/');
 	folder = slash ? strndup(rest, (size_t)(slash - rest)) : strdup(".");

@@ -89,6 +89,36 @@ static int fill(int fd, const struct target *target, const void *data, size_t le
 	return r;
 }
 
+static int write_at(int fd, off_t at, const char *data, size_t len)
+{
+	return lseek(fd, at, SEEK_SET) < 0 ? -errno : fd_write_all(fd, data, len);
+}
+
+/* What makes it longer goes first: on a full disk it stays what it was. */
+static int write_into(const struct target *target, const struct whole_mark *before,
+		      const char *data, size_t len)
+{
+	_cleanup_(fd_closep) int fd = place_reopen(target->fd, O_WRONLY);
+	struct stat now;
+	size_t old;
+	int r;
+
+	if (fd < 0)
+		return place_refusal(target->fd, fd);
+	if (fstat(fd, &now) < 0)
+		return -errno;
+	if (before && !is_same(&now, &before->st))
+		return -ESTALE;
+	old = (size_t)now.st_size;
+	r = len > old ? write_at(fd, (off_t)old, data + old, len - old) : 0;
+	if (r < 0) {
+		(void)!ftruncate(fd, (off_t)old);
+		return r;
+	}
+	r = write_at(fd, 0, data, len < old ? len : old);
+	return r == 0 && len < old && ftruncate(fd, (off_t)len) < 0 ? -errno : r;
+}
+
 int whole_replace(const struct target *target, const struct whole_mark *before, const void *data,
 		  size_t len)
 {
@@ -99,6 +129,8 @@ int whole_replace(const struct target *target, const struct whole_mark *before, 
 	/* As for whoever writes into it; the folder alone would let us. */
 	if (r == -EACCES)
 		return r;
+	if (target->parent < 0)
+		return write_into(target, before, data, len);
 	fd = make_temp(target->parent, target->fd >= 0 ? 0600 : 0666, temp);
 	if (fd < 0)
 		return place_refusal(target->parent, fd);

@@ -130,6 +130,8 @@ static void fail(struct server *server, struct call *call, int r)
 	struct rpc_error error;
 	_cleanup_(str_release) struct str result = {0};
 
+	if (call->finish == session_started)
+		session_failed(server, r);
 	if (!call->reply.id)
 		return;
 	if (why && result_put(server, &result, why, NULL, true) == 0) {

@@ -61,7 +61,7 @@ struct call {
 	int passed;          /* -1 */
 	unsigned step;       /* of a tool that takes several */
 	unsigned generation; /* of the session that it worked in */
-	bool retried;        /* in a new session */
+	unsigned retries;    /* in a new session */
 	int detail;          /* the caller's own: which resource */
 	call_finish_fn *finish;
 	struct worker worker;
@@ -184,10 +184,16 @@ int worker_complaint(const struct worker *worker, struct str *out);
 /* session.c */
 bool session_is_needed(const struct server *server);
 int session_start(struct server *server);
+/* The end of that call. */
+bool session_started(struct server *server, struct call *call);
+/* It could not even begin: -errno. */
+void session_failed(struct server *server, int r);
 void session_end(struct server *server);
 /* On purpose; its stage stays. */
 void session_was_ended(struct server *server);
 bool session_is_gone(const struct session *session);
+/* Has that of CALL ended while it worked? */
+bool session_took_along(const struct server *server, const struct call *call);
 /* Forget one that has ended by itself. */
 void session_check(struct server *server);
 /* The call was not done; ERROR says why, if anything does. True: that was the session,

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -158,9 +159,22 @@ static bool is_stale(struct server *server, struct call *call, json_t *answer)
 	return json_is_object(error) && session_replace(server, call, error);
 }
 
+/* What is to be said once; or why it was killed, which a model would take for something else. */
+static const char *take_notice(struct server *server, const struct call *call, json_t *answer,
+			       char **once)
+{
+	if (json_integer_value(json_object_get(answer, "signal")) == SIGKILL &&
+	    session_took_along(server, call))
+		return "the sandbox in which it ran was ended meanwhile, and it with that";
+	*once = take_ptr(server->session.notice);
+	return *once;
+}
+
 static bool finish_run(struct server *server, struct call *call)
 {
 	_cleanup_(str_release) struct str output = {0}, text = {0}, structured = {0}, result = {0};
+	_cleanup_(freep) char *once = NULL;
+	const char *notice;
 	struct rpc_error error;
 	json_t *answer = NULL;
 	bool was_run, is_running;
@@ -173,6 +187,7 @@ static bool finish_run(struct server *server, struct call *call)
 		return true;
 	}
 	record(server, call, answer);
+	notice = take_notice(server, call, answer, &once);
 	was_run = answer && !json_object_get(answer, "error");
 	is_running = json_is_true(json_object_get(answer, "background"));
 	r = tail_text(&call->worker.output, &output);
@@ -182,12 +197,12 @@ static bool finish_run(struct server *server, struct call *call)
 		r = str_append(&text, "pale ended before it could say how the command did\n");
 	if (r == 0)
 		r = add_hint(call, answer, &text);
-	if (r == 0 && server->session.notice)
-		r = str_appendf(&text, "note: %s\n", server->session.notice);
+	if (r == 0 && notice)
+		r = str_appendf(&text, "note: %s\n", notice);
 	if (r == 0 && ((was_run && !is_running) || output.len > 0))
 		r = view_output(str_text(&output), tail_dropped(&call->worker.output), &text);
 	if (r == 0)
-		r = put_structured(&structured, call, answer, &output, server->session.notice);
+		r = put_structured(&structured, call, answer, &output, notice);
 	if (r == 0)
 		r = result_put(server, &result, str_text(&text), str_text(&structured), !was_run);
 	json_decref(answer);
@@ -195,7 +210,6 @@ static bool finish_run(struct server *server, struct call *call)
 		server->error = r;
 	else
 		server_answer(server, &call->reply, &result);
-	free(take_ptr(server->session.notice));
 	resources_after_run(server);
 	return false;
 }

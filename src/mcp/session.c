@@ -18,7 +18,7 @@
 #include "mcp/impl.h"
 #include "mcp/views.h"
 
-enum { TRIES_MAX = 40, RETRY_MS = 25, CLEAN_MS = 3000 };
+enum { TRIES_MAX = 40, RETRY_MS = 25, CLEAN_MS = 3000, RETRIES_MAX = 10 };
 
 bool session_is_needed(const struct server *server)
 {
@@ -63,7 +63,7 @@ static void fail_waiting(struct server *server, const char *why)
 	}
 }
 
-static bool started(struct server *server, struct call *call)
+bool session_started(struct server *server, struct call *call)
 {
 	struct session *session = &server->session;
 	_cleanup_(str_release) struct str why = {0};
@@ -102,6 +102,18 @@ static bool started(struct server *server, struct call *call)
 	return false;
 }
 
+void session_failed(struct server *server, int r)
+{
+	_cleanup_(str_release) struct str why = {0};
+
+	let_go(&server->session);
+	server->session.tries = 0;
+	if (str_appendf(&why, "nothing can be executed in %s: %s", server->setup.workspace,
+			strerror(-r)) < 0)
+		server->error = -ENOMEM;
+	fail_waiting(server, str_text(&why));
+}
+
 static int make_argv(const struct server *server, struct call *call)
 {
 	int r = argv_begin(call, "session start");
@@ -133,7 +145,7 @@ int session_start(struct server *server)
 	if (r == 0) {
 		session->lifeline = pair[0];
 		call->passed = pair[1];
-		call->finish = started;
+		call->finish = session_started;
 		r = make_argv(server, call);
 	}
 	/* One of our own is let in even when many wait. */
@@ -207,6 +219,12 @@ void session_check(struct server *server)
 		let_go(&server->session);
 }
 
+bool session_took_along(const struct server *server, const struct call *call)
+{
+	return call->needs_session && (call->generation != server->session.generation ||
+				       server->session.state == SESSION_NONE);
+}
+
 /* The code first: messages may quote what a client has sent. */
 static bool says(json_t *error, enum err_code code, const char *text)
 {
@@ -218,9 +236,10 @@ static bool says(json_t *error, enum err_code code, const char *text)
 bool session_replace(struct server *server, struct call *call, json_t *error)
 {
 	struct session *session = &server->session;
-	bool is_gone = session_is_gone(session);
+	bool is_gone = session_is_gone(session) ||
+		       says(error, ERR_SYSTEM, "the session has just ended");
 
-	if (!call->needs_session || call->retried)
+	if (!call->needs_session || call->retries == RETRIES_MAX)
 		return false;
 	/* It may have been executed: then never again. */
 	if (error_is(error, ERR_LOST)) {
@@ -228,8 +247,8 @@ bool session_replace(struct server *server, struct call *call, json_t *error)
 			let_go(session);
 		return false;
 	}
-	/* Another call has seen to it already. */
-	if (call->generation == session->generation) {
+	/* Else another call has seen to it already. */
+	if (call->generation == session->generation && session->state == SESSION_READY) {
 		if (!is_gone && !says(error, ERR_POLICY, "has changed since session"))
 			return false;
 		let_go(session);
@@ -239,6 +258,6 @@ bool session_replace(struct server *server, struct call *call, json_t *error)
 						 : "the policy has changed, and a new sandbox was "
 						   "started; what ran in the old one is gone");
 	}
-	call->retried = true;
+	call->retries++;
 	return true;
 }

@@ -250,8 +250,6 @@ static int prepare_exec(struct server *server, struct call *call, struct rpc_err
 				"shell goes with command, not with argv");
 	if (r == 0)
 		r = check_env(json_object_get(call->args, "env"), error);
-	if (r == 0 && shell && !line)
-		r = rpc_fail(error, RPC_INVALID_PARAMS, "shell is for command, not for argv");
 	if (r < 0)
 		return r;
 	call->has_result = call->is_command = true;

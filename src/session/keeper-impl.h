@@ -49,6 +49,7 @@ struct job {
 	uint32_t flags; /* of the request */
 	bool is_checked, is_started, is_ended;
 	bool has_failed; /* it could not be run */
+	uint64_t nth;    /* of those in the background that have ended; 0: it has not */
 	struct run run;  /* the session's, but for what is its own */
 	struct plan plan;
 	struct strv argv;
@@ -108,6 +109,7 @@ struct keeper {
 	int spool;                /* of the history; below 0: not open */
 	struct shell_state shell; /* as the last line for it left it */
 	size_t n_clients, n_living, n_finished;
+	uint64_t n_ends;
 	uint32_t last_id;
 	struct keeper_question *questions;
 	struct strv said_no; /* rules that were refused by who was asked */

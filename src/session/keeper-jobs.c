@@ -269,23 +269,20 @@ void job_watch_output(struct job *job)
 		job->output.pipe = fd_close(job->output.pipe);
 }
 
-/* The oldest of those that nobody asked for. */
-static void drop_finished(struct keeper *k)
+/* Of JOB and those that ended before it the first goes, however long it ran. Nobody waits for any. */
+static void keep_finished(struct job *job)
 {
-	struct job *oldest = NULL;
+	struct keeper *k = job->keeper;
+	struct job *first = job;
 
+	job->nth = ++k->n_ends;
 	if (++k->n_finished <= KEEPER_FINISHED_MAX)
 		return;
-	for (struct job *job = k->jobs; job; job = job->next)
-		if (job->is_ended)
-			oldest = job; /* they stand newest first */
-	for (struct client *c = k->clients; c && oldest; c = c->next)
-		if (c->awaits == oldest)
-			return;
-	if (oldest) {
-		job_free(oldest);
-		k->n_finished--;
-	}
+	for (struct job *other = k->jobs; other; other = other->next)
+		if (other->nth && other->nth < first->nth)
+			first = other;
+	job_free(first);
+	k->n_finished--;
 }
 
 /* Where who started it would have seen it. */
@@ -323,7 +320,7 @@ static void finish(struct job *job, const struct err *failed)
 			keep_result(job, &body);
 		forget_history(&job->run.history);
 		tell_waiters(job);
-		drop_finished(k);
+		keep_finished(job);
 		return;
 	}
 	if (job->client) {

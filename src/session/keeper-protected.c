@@ -13,6 +13,8 @@
 #include "plan/plan.h"
 #include "session/keeper-impl.h"
 
+enum { PROBES_MAX = 3 };
+
 static void forget(struct keeper_sources *s)
 {
 	for (size_t i = 0; i < s->len; i++)
@@ -49,6 +51,14 @@ static bool are_same(const struct keeper_sources *s)
 		if (!fingerprint_is_same(&s->files[i]))
 			return false;
 	return s->files;
+}
+
+static bool are_of(const struct keeper_sources *s, const struct strv *paths)
+{
+	for (size_t i = 0; i < s->len && i < paths->len; i++)
+		if (!str_eq(s->files[i].path, paths->items[i]))
+			return false;
+	return s->len == paths->len;
 }
 
 /* Can a command of K's write there at all? */
@@ -88,6 +98,26 @@ static int compare(const struct keeper *k, const struct protection *now, struct 
 	return 0;
 }
 
+/* What is read now may include others, which are to be looked at before they are read, too. */
+static int probe(struct keeper *k, struct protection *ret, struct err *err)
+{
+	const struct strv *sources = &k->site->protection.sources;
+
+	for (int i = 0; i < PROBES_MAX; i++) {
+		int r = look(&k->sources, sources) < 0 ? err_oom(err) : 0;
+
+		protection_release(ret);
+		if (r == 0)
+			r = protection_probe(k->site->workspace, k->run->context.user.home, ret,
+					     err);
+		if (r < 0 || are_of(&k->sources, &ret->sources))
+			return r;
+		sources = &ret->sources;
+	}
+	forget(&k->sources);
+	return 0;
+}
+
 int keeper_protected_check(struct keeper *k, struct err *err)
 {
 	struct protection now = {0};
@@ -95,14 +125,9 @@ int keeper_protected_check(struct keeper *k, struct err *err)
 
 	if (k->run->plan->guards_len == 0 || are_same(&k->sources))
 		return 0;
-	if (look(&k->sources, &k->site->protection.sources) < 0)
-		return err_oom(err);
-	r = protection_probe(k->site->workspace, k->run->context.user.home, &now, err);
+	r = probe(k, &now, err);
 	if (r == 0)
 		r = compare(k, &now, err);
-	/* Others may be included now. */
-	if (r == 0 && now.sources.len != k->sources.len && look(&k->sources, &now.sources) < 0)
-		r = err_oom(err);
 	protection_release(&now);
 	if (r < 0)
 		forget(&k->sources); /* the next one asks again */

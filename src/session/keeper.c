@@ -35,7 +35,6 @@
 /* What the keeper tells who started it, once. */
 struct outcome_report {
 	int r;
-	pid_t pid;
 	struct err err;
 };
 
@@ -230,18 +229,24 @@ static int watch(struct keeper *k, struct err *err)
 	return 0;
 }
 
-/* What still ran was ended with the sandbox. */
+/* What still ran was ended with the sandbox. Whoever waits for it is told so. */
+static void end_job(struct job *job)
+{
+	struct result killed = {.outcome = OUTCOME_SIGNALED, .exit_code = -1, .signal = SIGKILL};
+
+	job->notes = fd_close(job->notes);
+	job->lost = calloc(1, sizeof(*job->lost));
+	if (job->lost)
+		err_set(job->lost, ERR_SYSTEM, -EPIPE,
+			"session '%s' has ended, and the command with it", job->keeper->place.name);
+	job_end(job, &killed, NULL);
+}
+
 static void end_jobs(struct keeper *k)
 {
-	struct err err = {0};
-
-	err_set(&err, ERR_SYSTEM, -EPIPE, "the session ended");
 	for (struct job *job = k->jobs; job; job = k->jobs) {
-		struct result killed = {
-			.outcome = OUTCOME_SIGNALED, .exit_code = -1, .signal = SIGKILL};
-
 		if (!job->is_ended)
-			job_end(job, &killed, NULL);
+			end_job(job);
 		if (k->jobs == job)
 			job_free(job);
 	}
@@ -267,7 +272,7 @@ static void close_all(struct keeper *k)
 
 static int tell_parent(int pipe, int r, const struct err *err)
 {
-	struct outcome_report report = {.r = r, .pid = getpid()};
+	struct outcome_report report = {.r = r};
 
 	if (r < 0)
 		report.err = *err;
@@ -317,15 +322,25 @@ static void wipe(char *const *list)
 		explicit_bzero(*list, strlen(*list));
 }
 
-/* The starter's variables may be secrets. The sandbox stands; commands bring their own. */
+/* The starter's variables may be secrets. The sandbox stands; commands bring their own. Where git has
+ * its configurations is looked up again (keeper-protected.c). */
 static void forget_starter(struct keeper *k)
 {
-	static char *none[] = {NULL};
+	static const char *const names[] = {"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM",
+					    "XDG_CONFIG_HOME"};
+	static char *kept[array_len(names) + 1];
+	size_t n = 0;
 
+	for (size_t i = 0; i < array_len(names); i++) {
+		const char *value = getenv(names[i]);
+
+		kept[n] = value ? str_printf("%s=%s", names[i], value) : NULL;
+		n += kept[n] != NULL;
+	}
 	for (size_t i = 0; i < k->site->env.len; i++)
 		explicit_bzero(k->site->env.items[i], strlen(k->site->env.items[i]));
 	wipe(environ);
-	environ = none;
+	environ = kept;
 	own_args_forget();
 }
 
@@ -354,7 +369,7 @@ _Noreturn static void keep(struct keeper *k, const struct run_request *request, 
 	_exit(r < 0 ? EXIT_NOT_RUN : 0);
 }
 
-static int await(int pipe, pid_t child, pid_t *ret_pid, struct err *err)
+static int await(int pipe, pid_t child, struct err *err)
 {
 	struct outcome_report report = {0};
 	size_t got = 0;
@@ -376,12 +391,11 @@ static int await(int pipe, pid_t child, pid_t *ret_pid, struct err *err)
 		*err = report.err;
 		return report.r;
 	}
-	*ret_pid = report.pid;
 	return 0;
 }
 
 int keeper_start(struct run *run, const struct run_request *request, const struct keeper_ask *ask,
-		 pid_t *ret_pid, struct err *err)
+		 struct err *err)
 {
 	struct keeper k = {.run = run,
 			   .place = SESSION_PLACE_NONE,
@@ -411,7 +425,7 @@ int keeper_start(struct run *run, const struct run_request *request, const struc
 	fd_close(pipe[1]);
 	if (r == 0) {
 		session_place_close(&k.place);
-		r = await(pipe[0], pid, ret_pid, err);
+		r = await(pipe[0], pid, err);
 	} else {
 		session_place_remove(&k.place);
 	}

@@ -25,8 +25,8 @@ struct keeper_ask {
 };
 
 /* Start the session of a RUN that is prepared, in a process of its own; returns when it
- * stands. *ret_pid is its keeper's. -EBUSY: there is one of that name. */
+ * stands. -EBUSY: there is one of that name. */
 int keeper_start(struct run *run, const struct run_request *request, const struct keeper_ask *ask,
-		 pid_t *ret_pid, struct err *err);
+		 struct err *err);
 /* [session] idle, or what holds without. */
 uint64_t keeper_idle(const struct config *config);

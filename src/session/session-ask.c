@@ -24,9 +24,11 @@ static int take_answer(int sock, struct session_buffer *buffer, struct session_m
 	struct session_cursor c;
 	struct err why = {0};
 
-	/* Who is refused before the request was read hears of the reset first, then why. */
-	if (r == -EPIPE)
+	/* Who is refused before the request was read hears of that first, then why. */
+	if (r == -ECONNRESET)
 		r = session_receive(sock, buffer, ret, 0);
+	if (r == -EPIPE)
+		return err_set(err, ERR_LOST, r, "the session has ended");
 	if (r < 0)
 		return err_sys(err, r, "the session's answer");
 	if (ret->head.kind != SESSION_ERROR)
@@ -51,7 +53,7 @@ int session_ask(int sock, int kind, uint32_t flags, const struct str *body,
 	uint64_t until = clock_mono_ns() + (uint64_t)timeout_ms * 1000000;
 	int n, r = session_send(sock, (enum session_kind)kind, flags, body, NULL, 0, 0);
 
-	if (r == -EPIPE) /* it may have said why before */
+	if (r == -EPIPE || r == -ECONNRESET) /* it may have said why before */
 		return take_answer(sock, buffer, ret, err);
 	if (r < 0)
 		return err_sys(err, r, "ask the session");

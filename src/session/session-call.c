@@ -16,12 +16,13 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/path.h"
-#include "config/workspace.h"
-#include "session/session-place.h"
 #include "session/session-proto.h"
 #include "session/session-questions.h"
+#include "session/session-reach.h"
 #include "session/session.h"
 #include "warden/pty.h"
+
+enum { TRIES = 4 };
 
 static const int taken[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 			    SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
@@ -34,8 +35,9 @@ struct caller {
 	struct session_questions questions;
 	uint64_t max_output;
 	struct session_answer *answer;
-	bool ended; /* the command has, or the session: *answer or *err says how */
-	bool again; /* ask once more, with pipes */
+	bool has_told; /* something besides the request */
+	bool ended;    /* the command has, or the session: *answer or *err says how */
+	bool again;    /* ask once more, with pipes */
 	int r;
 	struct err *err;
 };
@@ -142,6 +144,12 @@ static uint32_t flags_of(const struct caller *c)
 	       (c->streams && local_streams_pty(c->streams) ? SESSION_PTY : 0);
 }
 
+/* Nothing was executed. */
+static int ended_unasked(struct err *err)
+{
+	return err_set(err, ERR_SYSTEM, -ECONNRESET, "the session has just ended");
+}
+
 /* It has hung up; perhaps it said why. */
 static int take_refusal(struct caller *c, struct err *err)
 {
@@ -150,8 +158,10 @@ static int take_refusal(struct caller *c, struct err *err)
 	struct session_cursor cursor;
 	int r = session_receive(c->sock, &refusal, &m, MSG_DONTWAIT);
 
+	if (r == -ECONNRESET)
+		r = session_receive(c->sock, &refusal, &m, MSG_DONTWAIT);
 	if (r < 0)
-		return err_set(err, ERR_SYSTEM, -EPIPE, "the session has just ended");
+		return ended_unasked(err);
 	cursor = session_cursor(&m);
 	if (m.head.kind != SESSION_ERROR || !session_take_failure(&cursor, err))
 		err_set(err, ERR_SYSTEM, -EPIPE, "the session has hung up");
@@ -190,6 +200,7 @@ static void tell(void *data, int sig)
 	const struct session_number number = {(uint64_t)sig};
 	struct str body = {.data = (char *)&number, .len = sizeof(number)};
 
+	c->has_told = true;
 	(void)session_send(c->sock, SESSION_TELL, 0, &body, NULL, 0, 0);
 }
 
@@ -247,6 +258,7 @@ static void on_hangup(void *data, short revents)
 
 	(void)revents;
 	loop_remove(&c->loop, c->call->stdio.lifeline);
+	c->has_told = true;
 	(void)session_send(c->sock, SESSION_END, 0, NULL, NULL, 0, 0);
 }
 
@@ -327,6 +339,7 @@ static void take_pipes(struct caller *c, struct session_message *m)
 
 static void take_question(struct caller *c, struct session_message *m)
 {
+	c->has_told = true; /* or will have */
 	c->questions.sock = c->sock;
 	c->questions.loop = &c->loop;
 	c->questions.streams = c->streams;
@@ -377,31 +390,34 @@ static void on_message(void *data, short revents)
 	struct caller *c = data;
 	struct session_message m;
 	int r = session_receive(c->sock, &buffer, &m, MSG_DONTWAIT);
+	bool unread = r == -ECONNRESET; /* something that we sent */
 
 	(void)revents;
-	/* Who is refused before the request was read hears of the reset first, then why. */
-	if (r == -EPIPE)
+	/* Who is refused before the request was read hears of that first, then why. */
+	if (unread)
 		r = session_receive(c->sock, &buffer, &m, MSG_DONTWAIT);
 	if (r == -EAGAIN || r == -EINTR)
 		return;
-	if (r < 0) {
+	if (r < 0 && unread && !c->has_told)
+		end(c, ended_unasked(c->err));
+	else if (r < 0)
 		broken(c);
+	if (r < 0)
 		return;
-	}
 	take_message(c, &m);
 	session_message_release(&m, &buffer);
 }
 
 /* --- the call --- */
 
-static int catch_signals(struct caller *c, struct err *err)
+static int catch_signals(struct caller *c, sigset_t *ret_before, struct err *err)
 {
 	sigset_t set;
 
 	sigemptyset(&set);
 	for (size_t i = 0; i < array_len(taken); i++)
 		sigaddset(&set, taken[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigprocmask(SIG_BLOCK, &set, ret_before);
 	c->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return c->signals < 0 ? err_sys(err, -errno, "signalfd") : 0;
 }
@@ -448,11 +464,13 @@ static void tell_dropped(struct session_answer *answer, uint64_t dropped)
 	answer->json = text;
 }
 
+/* -ESTALE and -ECONNRESET: nothing was executed there, and signals are what they were. */
 static int call_at(int sock, const struct session_call *call, struct session_answer *ret,
 		   struct err *err)
 {
 	uint64_t max_output = UINT64_MAX;
 	int signals = -1, r;
+	sigset_t before;
 
 	for (int tries = 0;; tries++) {
 		struct caller c = {.call = call,
@@ -462,7 +480,7 @@ static int call_at(int sock, const struct session_call *call, struct session_ans
 				   .answer = ret,
 				   .err = err};
 
-		r = signals >= 0 ? 0 : catch_signals(&c, err);
+		r = signals >= 0 ? 0 : catch_signals(&c, &before, err);
 		signals = c.signals;
 		if (r == 0)
 			r = turn(&c, err);
@@ -472,113 +490,30 @@ static int call_at(int sock, const struct session_call *call, struct session_ans
 		loop_release(&c.loop);
 		max_output = c.max_output;
 		if (r < 0 || !c.again || tries > 0)
-			return r;
+			break;
 	}
-}
-
-static int no_session(const char *name, struct err *err)
-{
-	err_set(err, ERR_USAGE, -ENOENT, "there is no session '%s' in this workspace", name);
-	return err_hint(err, -ENOENT, "pale session start %s makes one; pale session list", name);
-}
-
-/* As a rule it is found without a look at anything else. */
-static int reach_fast(const char *name, const char *workspace)
-{
-	_cleanup_(freep) char *runtime = runtime_dir_guess();
-	_cleanup_(freep) char *root = runtime ? workspace_guess(workspace) : NULL;
-	_cleanup_(freep) char *folder = root ? session_folder(runtime, root) : NULL;
-
-	return folder ? session_connect(folder, name, NULL) : -ENOENT;
-}
-
-static int reach_slow(const char *name, const char *workspace, char **ret_folder, struct err *err)
-{
-	int r = session_locate(workspace, ret_folder, err);
-
-	return r < 0 ? r : session_connect(*ret_folder, name, err);
-}
-
-int session_reach(const struct session_where *where, struct err *err)
-{
-	const char *name = where->session ? where->session : SESSION_DEFAULT;
-	_cleanup_(freep) char *folder = NULL;
-	int sock, r = session_name_check(name, err);
-
-	if (r < 0)
-		return r;
-	sock = reach_fast(name, where->workspace);
-	if (sock < 0)
-		sock = reach_slow(name, where->workspace, &folder, err);
-	return sock == -ENOENT || sock == -ECONNREFUSED ? no_session(name, err) : sock;
-}
-
-/* The workspace's own session, started by whoever comes first. */
-static int reach_or_start(const struct session_call *call, struct err *err)
-{
-	_cleanup_(freep) char *folder = NULL;
-	struct run_request request = {.workspace = call->workspace, .ask.asks = call->asks};
-	const struct session_wish wish = {.name = SESSION_DEFAULT, .lifeline = -1};
-	struct session_started started = {0};
-	int sock = reach_slow(SESSION_DEFAULT, call->workspace, &folder, err), r;
-
-	for (int tries = 0; tries < 100 && (sock == -ENOENT || sock == -ECONNREFUSED); tries++) {
-		*err = (struct err){0};
-		r = session_raise(&request, &wish, &started, err);
-		str_release(&started.json);
-		if (r < 0 && r != -EBUSY)
-			return r;
-		if (r == -EBUSY)
-			usleep(20000); /* somebody else starts it, or it is just ending */
-		sock = session_connect(folder, SESSION_DEFAULT, err);
+	if (r == -ESTALE || r == -ECONNRESET) {
+		fd_close(signals);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 	}
-	return sock;
+	return r;
 }
 
-/* Its policy has changed: another one takes its place, unless somebody uses it. */
-static int replace(const struct session_call *call, struct err *err)
-{
-	_cleanup_(freep) char *folder = NULL;
-	struct err changed = *err;
-	int r = session_locate(call->workspace, &folder, err);
-
-	if (r == 0)
-		r = session_stop(folder, SESSION_DEFAULT, true, err);
-	if (r == -EBUSY) {
-		*err = changed;
-		return err_hint(err, r, "commands still run in it; then: pale session stop %s",
-				SESSION_DEFAULT);
-	}
-	if (r < 0 && r != -ENOENT)
-		return r;
-	*err = (struct err){0};
-	return reach_or_start(call, err);
-}
-
+/* One that ended before it read what was asked has run nothing: the next one is as good. */
 int session_call(const struct session_call *call, struct session_answer *ret, struct err *err)
 {
-	const char *name = call->session ? call->session : SESSION_DEFAULT;
-	_cleanup_(fd_closep) int sock = -1;
-	int r = session_name_check(name, err);
+	int sock = session_reach_first(call, err), r = sock;
 
-	if (r < 0)
-		return r;
-	sock = reach_fast(name, call->workspace);
-	if (sock < 0 && call->session) {
-		const struct session_where where = {call->session, call->workspace};
-
-		sock = session_reach(&where, err);
-	} else if (sock < 0) {
-		sock = reach_or_start(call, err);
+	for (int tries = 1; sock >= 0; tries++) {
+		r = call_at(sock, call, ret, err);
+		if (call->session || tries == TRIES || (r != -ESTALE && r != -ECONNRESET))
+			break;
+		sock = session_reach_next(call, r == -ESTALE ? sock : fd_close(sock), err);
+		if (sock < 0)
+			return sock;
 	}
-	if (sock < 0)
-		return sock;
-	r = call_at(sock, call, ret, err);
-	if (r != -ESTALE || call->session)
-		return r;
 	fd_close(sock);
-	sock = replace(call, err);
-	return sock < 0 ? sock : call_at(sock, call, ret, err);
+	return r;
 }
 
 void session_answer_release(struct session_answer *answer)

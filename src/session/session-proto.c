@@ -143,7 +143,7 @@ int session_receive(int sock, struct session_buffer *buffer, struct session_mess
 	int r;
 
 	if (n < 0)
-		return errno == ECONNRESET ? -EPIPE : -errno;
+		return -errno;
 	take_fds(&msg, &m);
 	m.head = buffer->head;
 	r = n == 0 ? -EPIPE : check(&m, (size_t)n, msg.msg_flags);

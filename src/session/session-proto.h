@@ -139,7 +139,8 @@ struct session_buffer {
 int session_send(int sock, enum session_kind kind, uint32_t flags, const struct str *body,
 		 const int *fds, size_t n_fds, int how);
 /* *ret is released by session_message_release(), which closes what was not taken.
- * -EPIPE: the other side is gone; -EAGAIN; -EBADMSG: it is no message. */
+ * -EPIPE: the other side is gone; -ECONNRESET: likewise, and has not read all that was sent to it,
+ * and the next one may say why; -EAGAIN; -EBADMSG: it is no message. */
 int session_receive(int sock, struct session_buffer *buffer, struct session_message *ret, int how);
 /* Closes and forgets; what stood in BUFFER is overwritten. */
 void session_message_release(struct session_message *message, struct session_buffer *buffer);

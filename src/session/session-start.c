@@ -120,7 +120,7 @@ static int prepare(struct run *run, const struct run_request *request, struct fi
 }
 
 int session_raise(struct run_request *request, const struct session_wish *wish,
-		  struct session_started *ret, struct err *err)
+		  struct str *ret_facts, struct err *err)
 {
 	static char *nothing[] = {"session", NULL};
 	/* Neither is released: a keeper that was forked has them for good. */
@@ -151,8 +151,8 @@ int session_raise(struct run_request *request, const struct session_wish *wish,
 	if (!folder)
 		return err_oom(err);
 	ask.folder = folder;
-	r = keeper_start(&run, request, &ask, &ret->pid, err);
-	return r < 0 ? r : session_facts(folder, wish->name, &ret->json, err);
+	r = keeper_start(&run, request, &ask, err);
+	return r < 0 || !ret_facts ? r : session_facts(folder, wish->name, ret_facts, err);
 }
 
 int session_facts(const char *folder, const char *name, struct str *ret, struct err *err)
@@ -180,11 +180,13 @@ static int ask_stop(int sock, bool if_idle, struct err *err)
 	struct session_cursor c;
 	int r = session_send(sock, SESSION_STOP, if_idle ? SESSION_IF_IDLE : 0, NULL, NULL, 0, 0);
 
-	if (r < 0 || poll(&pfd, 1, ANSWER_MS) <= 0)
-		return r < 0 ? r : -ETIMEDOUT;
+	if (r < 0 && r != -EPIPE && r != -ECONNRESET) /* it may have said why before */
+		return r;
+	if (poll(&pfd, 1, ANSWER_MS) <= 0)
+		return -ETIMEDOUT;
 	r = session_receive(sock, &buffer, &m, MSG_DONTWAIT);
-	/* Who is refused before the request was read hears of the reset first, then why. */
-	if (r == -EPIPE)
+	/* Who is refused before the request was read hears of that first, then why. */
+	if (r == -ECONNRESET)
 		r = session_receive(sock, &buffer, &m, MSG_DONTWAIT);
 	if (r < 0)
 		return r == -EPIPE ? 0 : r;
@@ -228,39 +230,56 @@ static bool await_process(int pidfd, unsigned ms)
 	return pidfd < 0 || poll(&ended, 1, (int)ms) > 0;
 }
 
-/* R: of being asked. It has a while to clean up; then it has not. */
+/* R: of being asked. It has a while to clean up; then it has not. Where its process is known, it is
+ * not asked for by name, which another session may have by now. */
 static int see_off(int pidfd, int parent, const char *name, int r, struct err *err)
 {
 	if ((r < 0 || !await_process(pidfd, GONE_MS)) && pidfd >= 0)
 		(void)sys_pidfd_send_signal(pidfd, SIGKILL);
-	if (!await_process(pidfd, ANSWER_MS) || !await_end(parent, name, ANSWER_MS))
+	if (pidfd >= 0 ? !await_process(pidfd, ANSWER_MS) : !await_end(parent, name, ANSWER_MS))
 		return err_set(err, ERR_SYSTEM, -ETIMEDOUT, "session '%s' does not end", name);
 	(void)session_sweep(parent, name);
 	return 0;
 }
 
-int session_stop(const char *folder, const char *name, bool if_idle, struct err *err)
+/* No other process is waited for: another session may have the name by now. */
+int session_stop_idle(int sock, struct err *err)
+{
+	struct ucred peer = {0};
+	socklen_t len = sizeof(peer);
+	_cleanup_(fd_closep) int pidfd = -1;
+	int r;
+
+	(void)getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &len);
+	pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	r = ask_stop(sock, true, err);
+	if (r == -EBUSY || (r == 0 && await_process(pidfd, GONE_MS)))
+		return r;
+	return err_set(err, ERR_SYSTEM, -ETIMEDOUT, "the session does not end");
+}
+
+int session_stop(const char *folder, const char *name, struct err *err)
 {
 	_cleanup_(fd_closep) int parent = session_folder_open(folder, err);
 	_cleanup_(fd_closep) int sock = -1;
 	_cleanup_(fd_closep) int pidfd = -1;
-	int r;
+	uint64_t until = clock_mono_ns() + ANSWER_MS * 1000000ull;
 
 	if (parent < 0)
 		return parent;
 	if (!session_is_living(parent, name))
 		return session_sweep(parent, name) ? 0 : -ENOENT;
-	sock = session_connect(folder, name, err);
-	if (sock == -ENOENT || sock == -ECONNREFUSED) {
-		/* It stands not yet, or no more. */
-		if (await_end(parent, name, ANSWER_MS))
+	/* While that fails it does not stand yet, or no more. */
+	while ((sock = session_connect(folder, name, err)) == -ENOENT || sock == -ECONNREFUSED) {
+		if (!session_is_living(parent, name))
 			return session_sweep(parent, name), 0;
-		return err_set(err, ERR_SYSTEM, -EBUSY,
-			       "session '%s' is being started or ended: try again", name);
+		if (clock_mono_ns() > until)
+			return err_set(err, ERR_SYSTEM, -EBUSY,
+				       "session '%s' is being started or ended: try again", name);
+		usleep(PAUSE_US);
 	}
 	if (sock < 0)
 		return sock;
 	pidfd = open_keeper(sock, parent, name);
-	r = ask_stop(sock, if_idle, err);
-	return r == -EBUSY ? r : see_off(pidfd, parent, name, r, err);
+	return see_off(pidfd, parent, name, ask_stop(sock, false, err), err);
 }

@@ -63,17 +63,15 @@ struct session_wish {
 	const char *idle; /* --idle, or NULL */
 	int lifeline;     /* -1: none */
 };
-struct session_started {
-	pid_t pid;
-	struct str json;
-};
+/* RET_FACTS, if not NULL: as session_facts(). */
 int session_raise(struct run_request *request, const struct session_wish *wish,
-		  struct session_started *ret, struct err *err);
+		  struct str *ret_facts, struct err *err);
 /* The `session` file of NAME in FOLDER. */
 int session_facts(const char *folder, const char *name, struct str *ret, struct err *err);
-/* End it and wait until it is gone. IF_IDLE: only when no command runs in it (-EBUSY).
- * -ENOENT: there is none. */
-int session_stop(const char *folder, const char *name, bool if_idle, struct err *err);
+/* End it and wait until it is gone. -ENOENT: there is none. */
+int session_stop(const char *folder, const char *name, struct err *err);
+/* The one at the other end of SOCK, if no command runs in it (-EBUSY). */
+int session_stop_idle(int sock, struct err *err);
 /* The tool of our own that sessions have; set once by a program that has one. */
 extern int (*session_tool)(char *const *argv);
 

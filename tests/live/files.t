@@ -433,6 +433,33 @@ def case_writes_FT19(p):
     ok(not (p.ws / 'no').exists(), p, 'and nothing was written')
 
 
+def case_rule_about_a_file(p):
+    """What a rule opens for commands is open for tools: one file, whose folder is not."""
+    clear(p)
+    notes = p.write(p.base / 'alone/notes', 'one\ntwo\n')
+    other = p.write(p.base / 'alone/other', 'x')
+    before = notes.stat().st_ino
+    rule = ('--write', str(notes))
+    r = p.pale(*rule, '--', 'sh', '-c', f'echo BOOTED; echo three >>{notes}')
+    ok(r.booted and notes.read_text() == 'one\ntwo\nthree\n', p, 'a command writes it', r)
+    for text in ('longer than it was before\n', 'short\n', '', 'again\n'):
+        r = asked(p, 'write', str(notes), *rule, data=text.encode())
+        ok(r['code'] is None and notes.read_text() == text, p, f'write of {len(text)} bytes', r['result'])
+    r = asked(p, 'edit', str(notes), '--old', 'again', '--new', 'once more', *rule)
+    ok(r['code'] is None and notes.read_text() == 'once more\n' and notes.stat().st_ino == before, p, 'edit', r['result'])
+    r = asked(p, 'write', str(notes), '--read', str(notes), data=b'evil')
+    ok(r['code'] == 'readonly' and notes.read_text() == 'once more\n', p, 'where it can only be read: refused', r['result'])
+    r = asked(p, 'write', str(other), *rule, data=b'evil')
+    ok(r['code'] == 'outside' and other.read_text() == 'x', p, 'nor the one beside it', r['result'])
+    r = asked(p, 'write', str(notes), '--digest', '0' * 64, *rule, data=b'evil')
+    ok(r['code'] == 'changed' and notes.read_text() == 'once more\n', p, 'nor one that has changed', r['result'])
+    notes.chmod(0o444)
+    r = asked(p, 'write', str(notes), *rule, data=b'evil')
+    command = p.pale(*rule, '--', 'sh', '-c', f'echo BOOTED; echo evil >{notes}')
+    ok(r['code'] == 'denied' and command.booted and command.code != 0 and notes.read_text() == 'once more\n', p, 'permissions hold as for a command',
+       r['result'])
+
+
 def case_permissions(p):
     """What permissions refuse a command they refuse the tools; and nobody says that the boundary did."""
     clear(p)
@@ -635,6 +662,6 @@ def case_hang_up(p):
 
 
 main(case_there_and_back, case_paths_FT01, case_links_FT03, case_hard_links_FT05, case_bytes_FT07, case_protected_FT09, case_special_files_FT11,
-     case_changing_files_FT11, case_edits_FT13, case_grep_FT15, case_glob_FT17, case_writes_FT19, case_permissions, case_replaced_files_keep_attributes, case_literal_FT21,
+     case_changing_files_FT11, case_edits_FT13, case_grep_FT15, case_glob_FT17, case_writes_FT19, case_permissions, case_rule_about_a_file, case_replaced_files_keep_attributes, case_literal_FT21,
      case_bounds,
      case_what_a_command_cannot_FR, case_staged, case_session, case_hang_up, uids=(1000,))

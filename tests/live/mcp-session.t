@@ -76,6 +76,56 @@ def case_session(p):
     ok(wait_for(lambda: not b.sessions()), p, 'and SIGKILL of the server ends it too', b.sessions())
 
 
+def case_workspace_is_gone(p):
+    """Nothing can be started where the workspace was: every call is told so, and the next one works when it is back."""
+    b = Box(p)
+    c = b.client()
+    away = b.ws.with_name('away')
+    b.ws.rename(away)
+    ids = [c.ask_call('exec', command='true'), c.ask_call('read', path='pale.toml')]
+    answers = [c.wait(i, 5) for i in ids]
+    ok(all(failed(a) and 'could not be started' in text(a) and str(b.ws) in text(a) for a in answers), p, 'both are answered', answers)
+    away.rename(b.ws)
+    ok(structured(c.call('exec', command='echo BOOTED')).get('output') == 'BOOTED\n', p, 'a later one is served')
+
+
+def case_policy_changes_often(p):
+    """As an editor saves that writes, renames and sets a mode: calls are done in the session that holds in the end."""
+    b = Box(p)
+    c = b.client()
+    c.call('exec', command='true')
+    bad, n = [], 0
+    for i in range(30):
+        b.toml.write_text(f'# {i}\n')
+        ids = {c.ask_call('exec', command=f'echo {i}-{k}'): f'{i}-{k}\n' for k in range(4)}
+        for pause in (0.002, 0.004, 0.008):
+            time.sleep(pause)
+            b.toml.write_text(f'# {i} {pause}\n')
+        for call, wanted in ids.items():
+            a = c.wait(call, 30)
+            n += 1
+            # one that runs in the old one ends with it
+            if structured(a).get('output') != wanted and 'was ended meanwhile' not in text(a):
+                bad.append(a)
+    ok(n == 120 and not bad, p, f'{n} calls while it changes: none is refused', bad[:2])
+
+
+def case_taken_along(p):
+    """Who is killed with its sandbox hears why, and the next one that there is another."""
+    b = Box(p)
+    c = b.client()
+    slow = c.ask_call('exec', command='touch begun; sleep 60')
+    ok(wait_for(lambda: (b.ws / 'begun').exists()), p, 'it runs')
+    b.toml.write_text('# other\n')
+    a = c.call('exec', command='echo BOOTED')
+    ok(structured(a).get('output') == 'BOOTED\n' and 'the policy has changed' in text(a), p, 'the next call is told of the new one', a)
+    a = c.wait(slow, 10)
+    ok(structured(a).get('signal') == 9 and 'was ended meanwhile' in text(a) and 'was ended meanwhile' in structured(a).get('notice', ''), p,
+       'the one that ran of its end', a)
+    a = c.call('exec', command='kill -9 $$')
+    ok(structured(a).get('signal') == 9 and 'note:' not in text(a), p, 'twin: one that killed itself hears nothing', a)
+
+
 def case_background(p):
     b = Box(p, '[mcp]\nexpose = ["signal", "wait"]\n')
     c = b.client()
@@ -482,5 +532,5 @@ def case_rule_without_a_command(p):
 
 
 main(case_files_together, case_alone, case_part_applied, case_refused_boundary, case_install_while_a_run_guards, case_rule_without_a_command, case_session,
-     case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
+     case_workspace_is_gone, case_policy_changes_often, case_taken_along, case_background, case_limits, case_files, case_staged, case_stage_while_starting, case_hostile_names, case_run_in_stage, case_lost_session,
      case_no_session, case_register, uids=(1000,))

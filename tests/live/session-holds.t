@@ -222,6 +222,49 @@ def case_git_obeys_more(p):
         ok(r.booted and r.code != 0 and hook.read_bytes() == before, p, 'a session that is started anew protects them', r)
 
 
+@needs('hidden')
+def case_git_reads_elsewhere(p):
+    """Other configurations that git has read since, and those that only variables name."""
+    if ENGINE:
+        return skip(p, 'bwrap ends where the host replaces what is protected, landlock protects nothing')
+    with Box(p, 'elsewhere') as box:
+        hook = box.ws / 'tools/pre-commit'
+        p.write(hook, '#!/bin/sh\n', 0o755)
+        home, config = p.mkdir(box.top / 'home'), p.mkdir(box.top / 'xdg')
+        plain = {name: value for name, value in dict(box.env, HOME=str(home)).items() if name != 'XDG_CONFIG_HOME'}
+
+        def git(*args):
+            return p.run('git', 'config', *args, cwd=box.ws, env=plain)
+
+        def refused(what, env):
+            before = hook.read_bytes()
+            r = box.sh('echo evil >tools/pre-commit', env=env)
+            ok(r.code == 125 and b'has changed since session' in r.err and hook.read_bytes() == before, p, f'{what}: refused', r)
+
+        p.run('git', 'init', '-q', '.', cwd=box.ws, env=plain)
+        for name in ('a', 'b'):
+            p.write(box.top / name, '# nothing\n')
+        git('include.path', str(box.top / 'a'))
+        started(p, box.start(env=plain))
+        r = box.sh('echo "#! /bin/sh" >tools/pre-commit', env=plain)
+        ok(r.booted and r.code == 0, p, 'twin: a folder like others is written', r)
+        git('include.path', str(box.top / 'b'))
+        r = box.sh('echo fine', env=plain)
+        ok(r.rest == b'fine\n', p, 'another file is included, which says nothing', r)
+        p.write(box.top / 'b', f'[core]\n\thooksPath = {box.ws}/tools\n')
+        refused('it says something later', plain)
+        p.write(box.top / 'b', '# nothing\n')
+        box.verb('session', 'stop', '--all', env=plain)
+        env = dict(plain, XDG_CONFIG_HOME=str(config), GIT_CONFIG_GLOBAL=str(box.top / 'global'))
+        started(p, box.start(env=env))
+        for path in (config / 'git/config', box.top / 'global'):
+            p.write(path, f'[core]\n\thooksPath = {box.ws}/tools\n')
+            refused(f'{path.name}, of which a variable tells', env)
+            path.unlink()
+            r = box.sh('echo fine', env=env)
+            ok(r.rest == b'fine\n', p, 'not any more: served', r)
+
+
 def case_places_of_home(p):
     """Where credentials are kept is no workspace, for whatever verb."""
     with Box(p, 'home') as box:
@@ -329,4 +372,4 @@ def case_variables_are_forgotten(p):
 
 
 main(case_hidden_stays_hidden, case_hidden_rules, case_hidden_made_anew, case_hidden_replaced_meanwhile, case_credentials_of_toolchains,
-     case_state_made_anew, case_git_obeys_more, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
+     case_state_made_anew, case_git_obeys_more, case_git_reads_elsewhere, case_places_of_home, case_planted_root, case_limits_that_are_none, case_closed_folder, case_umask, case_variables_are_forgotten)
