@@ -59,6 +59,9 @@ int index_print_entry(const struct index_entry *entry, struct str *out); /* -ENO
 
 int index_keep_copy(const struct stage *stage, const char *digest, const struct str *text,
 		    struct err *err);
+/* A second name of it in the folder DIR_FD, from where it is brought BACK. What fails costs a
+ * merge. */
+void index_lend_copy(const struct stage *stage, const char *digest, int dir_fd, bool back);
 /* -ENOENT, err untouched: there is none. */
 int index_read_copy(const struct stage *stage, const char *digest, struct str *ret,
 		    struct err *err);

@@ -343,8 +343,13 @@ static bool lacks_permission(const struct node *dir)
 	       dir->uid == geteuid();
 }
 
+/* A folder that stays keeps its mode, too: to us it is not there. */
 static int open_dir(const struct txn *txn, const struct txn_dir *dir)
 {
+	size_t i = txn_find_item(txn, dir->root, dir->path);
+
+	if (i != (size_t)-1 && txn->items[i].stays)
+		return -ENOENT;
 	return path_open_nolink(txn->roots[dir->root].base_fd, *dir->path ? dir->path : ".",
 				O_PATH | O_DIRECTORY, 0);
 }
@@ -499,7 +504,8 @@ int txn_backward(struct txn *txn, struct err *err)
 		if (item->stays)
 			continue;
 		r = one(txn, order[i - 1], false, &last);
-		if (r == -ESTALE)
+		/* Or the folder that it was in is gone. */
+		if (r == -ESTALE || is_absent(r))
 			txn->is_partial = true;
 		else if (r < 0 && failed == 0)
 			failed = explain(item, r, err);

@@ -122,6 +122,29 @@ def case_deleted_by_a_later_run(p):
     box.remove()
 
 
+def case_undone_where_a_folder_is_gone(p):
+    """What was in it cannot come back, and keeps nothing else from it."""
+    box = Box(p, 'folder-gone')
+    for name in ('a', 'd/x', 'd/y', 'e/f/g', 'e/h'):
+        p.write(box.ws / name, 'old\n')
+    box.run('echo staged >a; rm -r d/x e')
+    ok(box.verb('apply').code == 0 and not (box.ws / 'e').exists(), p, 'something is applied')
+    box.host('rm -r d')
+    r = box.verb('undo')
+    ok(r.code == 1 and b'd/x: it has changed since' in r.out and not (box.ws / 'd').exists(), p, 'what was in the folder stays', r)
+    ok([(box.ws / n).read_text() for n in ('a', 'e/f/g', 'e/h')] == ['old\n'] * 3, p, 'the rest is taken back, folders with what was in them', r)
+    if has_strace(p):
+        box.verb('discard', '--all')
+        box.host('mkdir d; echo old >d/x')
+        box.run('echo staged >a; rm d/x')
+        r = box.killed('renameat2', 2, 'apply')
+        ok(r.code != 0 and not (box.ws / 'd/x').exists() and (box.ws / 'a').read_text() == 'old\n', p, 'an apply is killed', r)
+        box.host('echo mine >a; rm -r d')
+        r = box.verb('diff')
+        ok(r.code == 0 and b'has been taken back' in r.err and (box.ws / 'a').read_text() == 'mine\n', p, 'the next verb goes on all the same', r)
+    box.remove()
+
+
 RENAMES = '''mv a b; mv d/f e/g; mv gone/h h; rm -r gone; ln i j; mv again again~; echo new >again
 echo more >>del; mv both moved; echo ready; read x'''
 
@@ -266,7 +289,7 @@ def case_mode_of_a_folder_with_more_in_it(p):
     box.remove()
 
 
-main(case_open_for_writing, case_renamed_where_the_user_saves, case_deleted_by_a_later_run,
+main(case_open_for_writing, case_renamed_where_the_user_saves, case_deleted_by_a_later_run, case_undone_where_a_folder_is_gone,
      case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
      case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
      case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
