@@ -154,14 +154,16 @@ static void take_end(struct list *list, char *words[3])
 		}
 }
 
-/* Those that began before. */
+/* Those that began before; the last one also where it was already. */
 static void take_synced(struct list *list, const char *time)
 {
 	struct timespec synced;
+	bool was = false;
 
 	if (!take_time(time, &synced))
 		return;
-	for (size_t i = list->len; i-- > 0 && !list->items[i].is_synced;) {
+	for (size_t i = list->len; i-- > 0 && !was;) {
+		was = list->items[i].is_synced;
 		list->items[i].is_synced = true;
 		list->items[i].synced = synced;
 	}

@@ -15,6 +15,7 @@
 #include "stage/content.h"
 #include "stage/git-index.h"
 #include "stage/stage.h"
+#include "stage/synced.h"
 #include "stage/txn-order.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
@@ -388,6 +389,8 @@ int stage_undo(const char *state_dir, const char *id, const struct apply_progres
 	if (!report)
 		return err_oom(err);
 	r = undo(txn, progress, report, err);
+	if (r == 0 && *report->id)
+		synced_note(stage);
 	if (r == 0)
 		*ret = take_ptr(report);
 	return r;
