@@ -331,7 +331,7 @@ static int one(struct txn *txn, size_t i, bool forward, struct staged_folder *la
 		if (r == 0)
 			r = forward ? forward_one(txn, &place, last) : backward_one(txn, &place);
 		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||
-		    r == -EXDEV)
+		    r == -EXDEV || r == -EINVAL)
 			break;
 	}
 	return r;
@@ -465,7 +465,12 @@ static int explain(const struct txn_item *item, int r, struct err *err)
 			"nothing can be moved to %s: the folder that it is in is on another file "
 			"system, a subvolume, or encrypted by itself",
 			item->path);
-	return err_sys(err, r, "change %s", item->path);
+	if (r != -EINVAL)
+		return err_sys(err, r, "change %s", item->path);
+	err_set(err, ERR_UNSUPPORTED, r,
+		"the file system of %s cannot exchange two files, as network and shared folders",
+		item->path);
+	return err_hint(err, r, "pale diff | git apply writes what is staged; then pale discard");
 }
 
 int txn_forward(struct txn *txn, struct err *err)

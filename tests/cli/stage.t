@@ -304,6 +304,10 @@ def hunks():
                           ("bin:99999999999999999999", "FILE:N")):
             r = box.pale("apply", "--hunk", text)
             ok(r.status == 2 and why in r.err, f"--hunk {text}: {why}", r)
+        box.staged(r"mkdir d; printf 'a\0b' >d/bin")
+        os.mkdir(os.path.join(box.ws, "d"))
+        r = box.pale("apply", "--hunk", "bin:1", cwd=os.path.join(box.ws, "d"))
+        ok(r.status == 2 and "`pale apply bin`" in r.err, "what helps is said as it can be typed there", r)
         box.staged("echo more >>a")
         r = box.pale("apply", "--hunk", "a:2")
         ok(r.status == 2 and "only 1" in r.err, "a hunk too far", r)
