@@ -360,8 +360,8 @@ static int keep_entries(struct txn *txn, const struct changes *changes, const st
 
 		if (known && txn_find_item(txn, change->root, change->path) != (size_t)-1) {
 			r = index_print_entry(known, &txn->index);
-			/* Of others the base still is what it was. */
-			if (change->flags & CHANGE_IS_CONFLICT)
+			/* Undo makes a new one of what still is what it was. */
+			if (!node_is_unmoved(&change->old, &known->base))
 				index_lend_copy(txn->stage, known->digest, txn->dir_fd, false);
 		}
 		if (!known && change->flags & CHANGE_IS_CONFLICT &&

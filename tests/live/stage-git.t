@@ -65,6 +65,9 @@ def case_who_only_looks(p):
         box.look()
         r = box.pale('undo')
         ok(r.code == 0 and box.seen() == box.before, p, f'{name}: before undo, which takes it back', (r, box.seen(), box.before))
+        box.look()
+        r = box.pale('apply')
+        ok(r.code == 0 and box.seen() == DONE, p, f'{name}: and once more, which applies it again', (r, box.seen()))
 
 
 def case_who_does_more(p):
