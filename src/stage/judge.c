@@ -38,7 +38,8 @@ void judge_release(struct judge *judge)
 	*judge = (struct judge){0};
 }
 
-/* The earliest beginning of a run that was alive at some time from FROM to TO. */
+/* The earliest beginning of a run that was alive at some time from FROM to TO; or, since the last
+ * record, of one whose leavings nobody has recorded: a later run may have replaced them. */
 static bool earliest(const struct judge *judge, struct timespec from, struct timespec to,
 		     struct timespec *ret)
 {
@@ -46,9 +47,10 @@ static bool earliest(const struct judge *judge, struct timespec from, struct tim
 
 	for (size_t i = 0; i < judge->n_runs; i++) {
 		const struct stage_run *run = &judge->runs[i];
+		struct timespec last = run->is_lost ? judge->index->since : from;
 
 		if (timespec_compare(run->t0, to) > 0 ||
-		    (run->is_ended && timespec_compare(run->ended, from) < 0))
+		    (run->is_ended && timespec_compare(run->ended, last) < 0))
 			continue;
 		if (!found || timespec_compare(run->t0, *ret) < 0)
 			*ret = run->t0;
@@ -64,7 +66,7 @@ struct timespec judge_t0(const struct judge *judge, unsigned root, const char *p
 	const struct index_entry *known = index_find(judge->index, root, path);
 	struct timespec t0;
 
-	if (known)
+	if (known && known->t0.tv_sec)
 		return known->t0;
 	/* Whiteouts are links to one node of the mount: it was made after the birth of that, and
 	 * after the last record. */

@@ -107,7 +107,7 @@ def case_deleted_by_a_later_run(p):
     """What the user saves between two runs, the second one has seen."""
     box = Box(p, 'later')
     p.write(box.ws / 'd/g', 'old\n')
-    box.run('true')
+    box.run('touch d/temporary; rm d/temporary')
     for name in ('f', 'd/g', 'twin'):
         p.write(box.ws / name, 'mine\n')
     time.sleep(0.1)
@@ -119,6 +119,27 @@ def case_deleted_by_a_later_run(p):
     r = box.verb('apply')
     ok(os.listdir(box.ws) == ['twin'] and r.code == 1 and b'twin: changed on the host meanwhile' in r.out, p,
        'its deletions are applied; twin: not of what he saved while it ran', r)
+    box.remove()
+
+
+def case_deleted_after_a_killed_run(p):
+    """What a run had hidden that nobody recorded, the next one has not seen."""
+    box = Box(p, 'killed-run')
+    for name in ('d/g', 'f', 'h'):
+        p.write(box.ws / name, 'old\n')
+    box.run('touch d/temporary; rm d/temporary')
+    run = p.start(p.pale_path, 'run', '--staged', '--', 'sh', '-c', 'rm d/g; echo staged >f; echo staged >h; echo ready; sleep 60', cwd=box.ws,
+                  env=box.env, stdout=subprocess.PIPE)
+    ok(run.stdout.readline() == b'ready\n', p, 'the command has begun')
+    run.kill()
+    run.wait()
+    until(lambda: b'holds' in box.verb('stages', 'rm', 'default').err)
+    for name in ('d/g', 'f', 'h'):
+        p.write(box.ws / name, 'mine\n')
+    time.sleep(0.1)
+    box.run('rm -r d f; echo more >h.new; mv h.new h')
+    r = box.verb('apply')
+    ok(r.code == 1 and [(box.ws / n).read_text() for n in ('d/g', 'f', 'h')] == ['mine\n'] * 3, p, 'what the user saved between is left', r)
     box.remove()
 
 
@@ -289,7 +310,7 @@ def case_mode_of_a_folder_with_more_in_it(p):
     box.remove()
 
 
-main(case_open_for_writing, case_renamed_where_the_user_saves, case_deleted_by_a_later_run, case_undone_where_a_folder_is_gone,
+main(case_open_for_writing, case_renamed_where_the_user_saves, case_deleted_by_a_later_run, case_deleted_after_a_killed_run, case_undone_where_a_folder_is_gone,
      case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
      case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
      case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
