@@ -335,6 +335,8 @@ int run_stage_end(struct run *run, bool executed, struct err *err)
 		stage_leave(run->stage, run->id);
 		if (executed && writes(run->plan))
 			r = record(run, err);
+		if (r < 0)
+			(void)stage_note_lost(run->stage, run->id, NULL);
 		ended = stage_finish(run->stage, run->id, r < 0 ? NULL : err);
 		r = r < 0 ? r : ended;
 		if (r == 0 && run->staged.is_known && run->staged.changes == 0)

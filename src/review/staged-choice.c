@@ -95,8 +95,9 @@ static int split(const char *text, char **ret_file, size_t *ret_number, struct e
 	return *ret_file ? 0 : err_oom(err);
 }
 
-static int pick(const struct staged *staged, const struct entry *entry, const char *text,
-		size_t number, struct staged_choice *choice, struct err *err)
+/* FILE and TEXT as they were typed. */
+static int pick(const struct staged *staged, const struct entry *entry, const char *file,
+		size_t number, const char *text, struct staged_choice *choice, struct err *err)
 {
 	_cleanup_(sides_release) struct sides sides = {0};
 	_cleanup_(hunks_release) struct hunks hunks = {0};
@@ -107,7 +108,7 @@ static int pick(const struct staged *staged, const struct entry *entry, const ch
 		r = err_set(err, ERR_USAGE, -EINVAL,
 			    "--hunk %s: it changed on the host as well, and is merged as a whole",
 			    text);
-		return err_hint_word(err, r, "`pale apply ", entry->name, "` takes both changes");
+		return err_hint_word(err, r, "`pale apply ", file, "` takes both changes");
 	}
 	r = sides_load(staged, entry, &sides, err);
 	if (r == 0)
@@ -117,7 +118,7 @@ static int pick(const struct staged *staged, const struct entry *entry, const ch
 	if (hunks.n == 0)
 		return err_hint_word(
 			err, err_set(err, ERR_USAGE, -EINVAL, "--hunk %s: it has no hunks", text),
-			"`pale apply ", entry->name, "` applies it as a whole");
+			"`pale apply ", file, "` applies it as a whole");
 	if (number > hunks.n)
 		return err_set(err, ERR_USAGE, -EINVAL, "--hunk %s: there %s %zu", text,
 			       hunks.n == 1 ? "is only" : "are only", hunks.n);
@@ -152,5 +153,5 @@ int staged_choice_hunk(const struct staged *staged, const char *text, struct sta
 	if (entries.n != 1 || !str_eq(entries.items[0].change->path, paths.items[0].path) ||
 	    !entries.items[0].in_patch)
 		return err_set(err, ERR_USAGE, -EINVAL, "--hunk %s: that is no file", text);
-	return pick(staged, &entries.items[0], text, number, choice, err);
+	return pick(staged, &entries.items[0], file, number, text, choice, err);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +45,71 @@ void history_prune(const struct txn *txn)
 	for (size_t i = 0; i + KEPT < ids.len; i++)
 		if (!str_eq(ids.items[i], txn->id))
 			tree_remove(txn->applies_fd, ids.items[i]);
+}
+
+static size_t root_of(const struct txn *txn, const char *path)
+{
+	for (size_t i = 0; i < txn->n_roots; i++)
+		if (txn->roots[i].base_fd >= 0 && str_eq(txn->roots[i].path, path))
+			return i;
+	return (size_t)-1;
+}
+
+/* ITEM is of an earlier one. False: TXN has not returned what that had left. */
+static bool take_ctime(const struct txn *txn, size_t root, struct txn_item *item)
+{
+	size_t i = txn_find_item(txn, (unsigned)root, item->path);
+	_cleanup_(node_release) struct node now = {0};
+	_cleanup_(fd_closep) int parent = -1;
+	const char *name;
+
+	if (i == (size_t)-1 || !node_is_same(&txn->items[i].old, &item->left))
+		return false;
+	parent = open_parent(txn->roots[root].base_fd, item->path, &name);
+	if (parent < 0 || node_read(parent, name, &now) < 0 || !node_is_unmoved(&now, &item->left))
+		return false;
+	item->left.ctime = now.ctime;
+	return true;
+}
+
+static void tell(const struct txn *txn, const char *id)
+{
+	_cleanup_(txn_freep) struct txn *earlier = NULL;
+	bool any = false;
+
+	if (txn_load(txn->state_dir, txn->applies_fd, -1, id, &earlier, NULL) < 0 ||
+	    earlier->state != TXN_DONE)
+		return;
+	for (size_t i = 0; i < earlier->n_items; i++) {
+		struct txn_item *item = &earlier->items[i];
+		size_t root = root_of(txn, earlier->roots[item->root].path);
+
+		/* Others are compared with what was staged. */
+		if (root != (size_t)-1 && txn_is_shared(earlier, item))
+			any |= take_ctime(txn, root, item);
+	}
+	if (any)
+		(void)txn_write_left(earlier, NULL);
+}
+
+/* Had it taken a file out of the base? */
+static bool took_any(const struct txn *txn)
+{
+	for (size_t i = 0; i < txn->n_items; i++)
+		if (txn->items[i].action != TXN_NONE && txn->items[i].old.type == NODE_FILE)
+			return true;
+	return false;
+}
+
+void history_returned(const struct txn *txn)
+{
+	_cleanup_(strv_release) struct strv ids = {0};
+
+	if (!took_any(txn) || list_ids(txn->applies_fd, &ids) < 0)
+		return;
+	for (size_t i = 0; i < ids.len; i++)
+		if (!str_eq(ids.items[i], txn->id))
+			tell(txn, ids.items[i]);
 }
 
 static int read_entry(const char *state_dir, int applies_fd, const char *id,

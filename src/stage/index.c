@@ -290,6 +290,18 @@ int index_keep_copy(const struct stage *stage, const char *digest, const struct 
 	return 0;
 }
 
+void index_lend_copy(const struct stage *stage, const char *digest, int dir_fd, bool back)
+{
+	_cleanup_(fd_closep) int base = -1;
+
+	if (!digest[0])
+		return;
+	(void)mkdirat(stage->dir_fd, "base", 0700);
+	base = openat(stage->dir_fd, "base", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (base < 0 || linkat(back ? dir_fd : base, digest, back ? base : dir_fd, digest, 0) < 0)
+		return;
+}
+
 int index_read_copy(const struct stage *stage, const char *digest, struct str *ret, struct err *err)
 {
 	_cleanup_(fd_closep) int dir = -1, fd = -1;

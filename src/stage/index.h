@@ -25,12 +25,13 @@ struct index_entry {
 	char *path;
 	struct node base;
 	char digest[SHA256_HEX]; /* of the base's content; "": not known */
-	struct timespec t0;      /* the base was seen not before this */
+	struct timespec t0;      /* the base was seen not before this; zero: it hid nothing of it */
 	bool is_conflict;        /* it had changed already when it was recorded */
 	ino_t upper_ino;         /* of the staged one, as the last run left it */
 	struct timespec upper_ctime;
 	char *run;    /* that did */
 	bool is_seen; /* while recording */
+	bool hides;   /* the same: more than its entries do */
 };
 
 struct index {
@@ -59,6 +60,9 @@ int index_print_entry(const struct index_entry *entry, struct str *out); /* -ENO
 
 int index_keep_copy(const struct stage *stage, const char *digest, const struct str *text,
 		    struct err *err);
+/* A second name of it in the folder DIR_FD, from where it is brought BACK. What fails costs a
+ * merge. */
+void index_lend_copy(const struct stage *stage, const char *digest, int dir_fd, bool back);
 /* -ENOENT, err untouched: there is none. */
 int index_read_copy(const struct stage *stage, const char *digest, struct str *ret,
 		    struct err *err);

@@ -19,8 +19,8 @@ int judge_init(struct judge *judge, const struct stage *stage, struct err *err)
 {
 	int r;
 
-	*judge = (struct judge){.stage = stage};
-	r = index_load(stage, &judge->index, err);
+	*judge = (struct judge){.stage = stage, .origins = calloc(1, sizeof(*judge->origins))};
+	r = judge->origins ? index_load(stage, &judge->index, err) : err_oom(err);
 	if (r == 0)
 		r = stage_runs(stage, &judge->runs, &judge->n_runs, err);
 	if (r < 0)
@@ -32,10 +32,14 @@ void judge_release(struct judge *judge)
 {
 	index_free(judge->index);
 	stage_runs_free(judge->runs, judge->n_runs);
+	if (judge->origins)
+		origins_release(judge->origins);
+	free(judge->origins);
 	*judge = (struct judge){0};
 }
 
-/* The earliest beginning of a run that was alive at some time from FROM to TO. */
+/* The earliest beginning of a run that was alive at some time from FROM to TO; or, since the last
+ * record, of one whose leavings nobody has recorded: a later run may have replaced them. */
 static bool earliest(const struct judge *judge, struct timespec from, struct timespec to,
 		     struct timespec *ret)
 {
@@ -43,9 +47,10 @@ static bool earliest(const struct judge *judge, struct timespec from, struct tim
 
 	for (size_t i = 0; i < judge->n_runs; i++) {
 		const struct stage_run *run = &judge->runs[i];
+		struct timespec last = run->is_lost ? judge->index->since : from;
 
 		if (timespec_compare(run->t0, to) > 0 ||
-		    (run->is_ended && timespec_compare(run->ended, from) < 0))
+		    (run->is_ended && timespec_compare(run->ended, last) < 0))
 			continue;
 		if (!found || timespec_compare(run->t0, *ret) < 0)
 			*ret = run->t0;
@@ -61,12 +66,14 @@ struct timespec judge_t0(const struct judge *judge, unsigned root, const char *p
 	const struct index_entry *known = index_find(judge->index, root, path);
 	struct timespec t0;
 
-	if (known)
+	if (known && known->t0.tv_sec)
 		return known->t0;
-	/* Whiteouts are links to one node, whose birth says nothing: it was made after
-	 * the last record. */
+	/* Whiteouts are links to one node of the mount: it was made after the birth of that, and
+	 * after the last record. */
 	if (upper->type == NODE_WHITEOUT) {
-		if (earliest(judge, judge->index->since, never, &t0))
+		bool is_known = timespec_compare(upper->btime, judge->index->since) < 0;
+
+		if (earliest(judge, is_known ? judge->index->since : upper->btime, never, &t0))
 			return t0;
 	} else if (upper->btime.tv_sec && earliest(judge, upper->btime, upper->btime, &t0)) {
 		return t0;
@@ -171,8 +178,9 @@ bool judge_mode_is_hosts(const struct judge *judge, unsigned root, const struct 
 
 /* Copied from the base, which has none of that name now: deleted on the host, if it was
  * not renamed by the command. Folders cannot be renamed inside; and a deletion on
- * the host changes the folder that it was in. */
-static bool was_there(const struct upper_entry *entry, struct timespec t0)
+ * the host changes the folder that it was in. So does whatever else is saved there. */
+static bool was_there(const struct judge *judge, unsigned root, const struct upper_entry *entry,
+		      struct timespec t0)
 {
 	_cleanup_(node_release) struct node dir = {0};
 
@@ -180,7 +188,8 @@ static bool was_there(const struct upper_entry *entry, struct timespec t0)
 		return false;
 	if (entry->upper->type == NODE_DIR)
 		return true;
-	return node_read(entry->base_dir, "", &dir) == 0 && is_later(&dir, t0);
+	return node_read(entry->base_dir, "", &dir) == 0 && is_later(&dir, t0) &&
+	       !origins_find(judge->origins, judge->stage, root, entry->upper, t0);
 }
 
 /* The layer itself was given its base's mode: did both sides change it? */
@@ -206,7 +215,7 @@ bool judge_entry(const struct judge *judge, unsigned root, const struct upper_en
 	t0 = judge_t0(judge, root, entry->path, entry->upper);
 	switch (entry->base->type) {
 	case NODE_ABSENT:
-		return was_there(entry, t0);
+		return was_there(judge, root, entry, t0);
 	case NODE_DIR:
 		if (hides_folder(entry) && judge_gone(entry->base, t0))
 			return true;

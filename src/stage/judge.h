@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "stage/index.h"
+#include "stage/origin.h"
 #include "stage/upper.h"
 
 struct change;
@@ -20,6 +21,7 @@ struct judge {
 	struct index *index; /* owned */
 	struct stage_run *runs;
 	size_t n_runs;
+	struct origins *origins; /* owned */
 };
 
 int judge_init(struct judge *judge, const struct stage *stage, struct err *err);

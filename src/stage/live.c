@@ -276,6 +276,13 @@ static int end_run(struct stage *stage, unsigned slot, const char *run_id, struc
 	return r;
 }
 
+static int end_lost(struct stage *stage, unsigned slot, const char *run_id, struct err *err)
+{
+	int r = stage_note_lost(stage, run_id, err);
+
+	return r < 0 ? r : end_run(stage, slot, run_id, err);
+}
+
 /* It was killed, and took along what it had started: that may take a moment. */
 static int bury(struct stage *stage, unsigned slot, const struct holder *holder, struct err *err)
 {
@@ -283,7 +290,7 @@ static int bury(struct stage *stage, unsigned slot, const struct holder *holder,
 
 	while (holder->is_mounted && is_inhabited(holder->mntns) && clock_mono_ns() < end)
 		pause_a_little();
-	return end_run(stage, slot, holder->run, err);
+	return end_lost(stage, slot, holder->run, err);
 }
 
 int stage_settle(struct stage *stage, struct err *err)
@@ -332,7 +339,7 @@ static int try_holder(struct stage *stage, unsigned slot, const struct holder *h
 	int r;
 
 	if (!holder->is_mounted) /* one that lives is at its end */
-		return slots_is_held(stage, slot) ? 0 : end_run(stage, slot, holder->run, err);
+		return slots_is_held(stage, slot) ? 0 : end_lost(stage, slot, holder->run, err);
 	if (holder->root_fd < 0)
 		return 0;
 	r = join_holder(holder, err);
@@ -344,7 +351,7 @@ static int try_holder(struct stage *stage, unsigned slot, const struct holder *h
 		return r;
 	/* Who lives is about to write that it has it no more. */
 	if (r == -ESRCH && !slots_is_held(stage, slot) && !is_inhabited(holder->mntns))
-		return end_run(stage, slot, holder->run, err);
+		return end_lost(stage, slot, holder->run, err);
 	*dying = true;
 	return 0;
 }

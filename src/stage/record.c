@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "stage/access.h"
+#include "stage/changes.h"
 #include "stage/content.h"
 #include "stage/judge.h"
 #include "stage/roots.h"
@@ -98,6 +99,21 @@ static int read_base(const struct recorder *recorder, const struct upper_entry *
 	return index_keep_copy(recorder->judge.stage, record->digest, &text, recorder->err);
 }
 
+/* A folder of both sides hides only what its entries do. */
+static bool hides(const struct upper_entry *entry)
+{
+	return entry->upper->type != NODE_DIR || entry->base->type != NODE_DIR || entry->is_opaque;
+}
+
+/* What it hides now, or its entries do, it does since the last record. */
+static struct timespec t0_since(const struct recorder *recorder, const struct upper_entry *entry)
+{
+	static const struct node any = {.type = NODE_WHITEOUT};
+
+	return judge_t0(&recorder->judge, recorder->root, entry->path,
+			hides(entry) ? entry->upper : &any);
+}
+
 static int record_new(struct recorder *recorder, const struct upper_entry *entry)
 {
 	struct index_entry record = {.root = recorder->root,
@@ -105,7 +121,8 @@ static int record_new(struct recorder *recorder, const struct upper_entry *entry
 				     .run = strdup(run_of(recorder, entry->upper)),
 				     .upper_ino = entry->upper->ino,
 				     .upper_ctime = entry->upper->ctime,
-				     .is_seen = true};
+				     .is_seen = true,
+				     .hides = hides(entry)};
 	int r = record.path && record.run ? node_copy(&record.base, entry->base) : -ENOMEM;
 
 	record.t0 = judge_t0(&recorder->judge, recorder->root, entry->path, entry->upper);
@@ -172,6 +189,9 @@ static int take_entry(void *data, const struct upper_entry *entry)
 	if (!known)
 		return record_new(recorder, entry);
 	known->is_seen = true;
+	known->hides = hides(entry);
+	if (!known->t0.tv_sec)
+		known->t0 = t0_since(recorder, entry);
 	if (known->upper_ino == entry->upper->ino &&
 	    timespec_compare(known->upper_ctime, entry->upper->ctime) == 0)
 		return 0;
@@ -234,6 +254,18 @@ static int lock(const struct stage *stage, struct err *err)
 	return fd;
 }
 
+/* The index is sorted. Folders are left where something was made and removed again. */
+static void forget_empty(struct index *index)
+{
+	for (size_t i = 0; i < index->n; i++) {
+		struct index_entry *entry = &index->items[i], *next = entry + 1;
+
+		if (!entry->hides && (i + 1 == index->n || next->root != entry->root ||
+				      !change_path_below(entry->path, next->path)))
+			entry->t0 = (struct timespec){0};
+	}
+}
+
 static int record(struct stage *stage, const char *run_id, struct stage_summary *ret,
 		  struct err *err)
 {
@@ -255,6 +287,7 @@ static int record(struct stage *stage, const char *run_id, struct stage_summary 
 			if (!index->items[i].is_seen)
 				index_drop(index, &index->items[i]);
 		index_sort(index);
+		forget_empty(index);
 		index->since = now;
 		r = index_save(stage, index, err);
 	}

@@ -93,6 +93,13 @@ int stage_end(struct stage *stage, const char *run_id, struct err *err)
 	return append(stage, &line, err);
 }
 
+int stage_note_lost(struct stage *stage, const char *run_id, struct err *err)
+{
+	_cleanup_(str_release) struct str line = {0};
+
+	return str_appendf(&line, "lost %s", run_id) < 0 ? err_oom(err) : append(stage, &line, err);
+}
+
 int stage_note_synced(struct stage *stage, struct err *err)
 {
 	_cleanup_(str_release) struct str line = {0};
@@ -145,23 +152,40 @@ static int take_begin(struct list *list, char *words[6])
 }
 
 /* Most runs end soon after they began. */
-static void take_end(struct list *list, char *words[3])
+static struct stage_run *find_run(struct list *list, const char *id)
 {
 	for (size_t i = list->len; i-- > 0;)
-		if (str_eq(list->items[i].id, words[1])) {
-			list->items[i].is_ended |= take_time(words[2], &list->items[i].ended);
-			return;
-		}
+		if (str_eq(list->items[i].id, id))
+			return &list->items[i];
+	return NULL;
 }
 
-/* Those that began before. */
+static void take_end(struct list *list, char *words[3])
+{
+	struct stage_run *run = find_run(list, words[1]);
+
+	if (run)
+		run->is_ended |= take_time(words[2], &run->ended);
+}
+
+static void take_lost(struct list *list, const char *id)
+{
+	struct stage_run *run = find_run(list, id);
+
+	if (run)
+		run->is_lost = true;
+}
+
+/* Those that began before; the last one also where it was already. */
 static void take_synced(struct list *list, const char *time)
 {
 	struct timespec synced;
+	bool was = false;
 
 	if (!take_time(time, &synced))
 		return;
-	for (size_t i = list->len; i-- > 0 && !list->items[i].is_synced;) {
+	for (size_t i = list->len; i-- > 0 && !was;) {
+		was = list->items[i].is_synced;
 		list->items[i].is_synced = true;
 		list->items[i].synced = synced;
 	}
@@ -185,6 +209,8 @@ static int take_line(struct list *list, char *line)
 		return take_begin(list, words);
 	if (n == 4 && str_eq(words[0], "end"))
 		take_end(list, words);
+	if (n == 3 && str_eq(words[0], "lost"))
+		take_lost(list, words[1]);
 	if (n == 3 && str_eq(words[0], "synced"))
 		take_synced(list, words[1]);
 	return 0;

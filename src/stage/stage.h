@@ -114,6 +114,7 @@ struct stage_run {
 	struct timespec ended;
 	struct timespec synced; /* … when what it had left was written to the disk */
 	bool is_ended, is_synced;
+	bool is_lost; /* nobody has recorded what it left, as of one that was killed */
 	char boot[STAGE_BOOT_MAX];
 	char *command;
 };
@@ -121,6 +122,8 @@ struct stage_run {
 int stage_begin(struct stage *stage, const char *run_id, pid_t pid, struct timespec t0,
 		const char *command, struct err *err);
 int stage_end(struct stage *stage, const char *run_id, struct err *err);
+/* Before its end: nobody records what it has left. */
+int stage_note_lost(struct stage *stage, const char *run_id, struct err *err);
 /* All that is staged is on the disk now. */
 int stage_note_synced(struct stage *stage, struct err *err);
 /* In the order in which they began; lines that are broken are passed over. */

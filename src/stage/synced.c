@@ -48,11 +48,12 @@ static bool is_doubtful(struct log *log, const struct change *change)
 {
 	const struct stage_run *run = find_run(log, change->run);
 
-	if (run)
-		return !run->is_synced && !str_eq(run->boot, log->boot);
+	if (run && !run->is_synced)
+		return !str_eq(run->boot, log->boot);
 	if (change->new.type == NODE_ABSENT)
 		return false; /* there is nothing to be cut */
-	/* The log itself was not written to the disk. */
+	/* The log itself was not written to the disk; or a later run was at it when the machine
+	 * stopped, and nobody has recorded that. */
 	return timespec_compare(change->new.ctime, log->boot_time) < 0 &&
 	       timespec_compare(change->new.ctime, log->synced) > 0;
 }
@@ -77,6 +78,22 @@ int synced_find_doubtful(const struct stage *stage, const struct changes *change
 	}
 	stage_runs_free(log.runs, log.n);
 	return 0;
+}
+
+void synced_note(struct stage *stage)
+{
+	struct stage_run *runs;
+	char boot[STAGE_BOOT_MAX];
+	bool doubtful = false;
+	size_t n;
+
+	if (stage_boot_id(boot, NULL) < 0 || stage_runs(stage, &runs, &n, NULL) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		doubtful |= !runs[i].is_synced && !str_eq(runs[i].boot, boot);
+	stage_runs_free(runs, n);
+	if (!doubtful)
+		(void)stage_note_synced(stage, NULL);
 }
 
 int synced_refuse(const struct change *change, struct err *err)

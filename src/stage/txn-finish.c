@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "stage/access.h"
 #include "stage/content.h"
+#include "stage/history.h"
 #include "stage/index.h"
 #include "stage/stage.h"
 #include "stage/txn-order.h"
@@ -186,13 +187,22 @@ static void mark_calm(const struct txn *txn, struct index *index, struct timespe
 	}
 }
 
-/* Of what was applied in part the base was another one meanwhile. */
+static bool is_base_of(const struct index_entry *entry, const struct txn_item *item)
+{
+	return entry->base.type == NODE_DIR && item->made.type == NODE_DIR
+		       ? entry->base.ino == item->made.ino
+		       : node_is_unmoved(&entry->base, &item->made);
+}
+
+/* Of what was applied in part, and of what a later run has made of what was applied, the base was
+ * another one meanwhile. */
 static bool had_other_base(const struct txn *txn, const struct index_entry *entry)
 {
 	size_t i = txn_find_item(txn, entry->root, entry->path);
 	const struct txn_item *item = i == (size_t)-1 ? NULL : &txn->items[i];
 
-	return item && item->action != TXN_NONE && !item->settles && !item->stays;
+	return item && item->action != TXN_NONE && !item->stays &&
+	       (!item->settles || is_base_of(entry, item));
 }
 
 static int give_base(struct index_entry *entry, const struct index_entry *from)
@@ -215,6 +225,8 @@ static int bring_back(struct txn *txn, bool backward, struct index *index)
 		struct index_entry *entry = index_find(index, before->items[i].root,
 						       before->items[i].path);
 
+		if (backward)
+			index_lend_copy(txn->stage, before->items[i].digest, txn->dir_fd, true);
 		if (!entry)
 			r = copy_entry(&before->items[i], index);
 		else if (backward && had_other_base(txn, entry))
@@ -322,6 +334,8 @@ int txn_take_back(struct txn *txn, struct err *err)
 			r = txn_restage(txn, err);
 		if (r == 0)
 			r = txn_update_index(txn, true, err);
+		if (r == 0)
+			history_returned(txn);
 	}
 	if (r < 0)
 		return r;
@@ -352,6 +366,8 @@ int txn_finish_undo(struct txn *txn, bool *ret_back, struct err *why, struct err
 		r = txn_restage(txn, why);
 	if (r == 0)
 		r = txn_update_index(txn, true, why);
+	if (r == 0)
+		history_returned(txn);
 	if (r == 0)
 		r = end(txn, TXN_UNDONE, why);
 	*ret_back = r < 0;

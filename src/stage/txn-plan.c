@@ -358,10 +358,14 @@ static int keep_entries(struct txn *txn, const struct changes *changes, const st
 					  .base = change->old,
 					  .is_conflict = true};
 
-		if (known && txn_find_item(txn, change->root, change->path) != (size_t)-1)
+		if (known && txn_find_item(txn, change->root, change->path) != (size_t)-1) {
 			r = index_print_entry(known, &txn->index);
-		else if (!known && change->flags & CHANGE_IS_CONFLICT &&
-			 txn->roots[change->root].upper_fd >= 0)
+			/* Undo makes a new one of what still is what it was. */
+			if (!node_is_unmoved(&change->old, &known->base))
+				index_lend_copy(txn->stage, known->digest, txn->dir_fd, false);
+		}
+		if (!known && change->flags & CHANGE_IS_CONFLICT &&
+		    txn->roots[change->root].upper_fd >= 0)
 			r = index_print_entry(&own, &txn->index);
 	}
 	return r;

@@ -331,7 +331,7 @@ static int one(struct txn *txn, size_t i, bool forward, struct staged_folder *la
 		if (r == 0)
 			r = forward ? forward_one(txn, &place, last) : backward_one(txn, &place);
 		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||
-		    r == -EXDEV)
+		    r == -EXDEV || r == -EINVAL)
 			break;
 	}
 	return r;
@@ -343,8 +343,13 @@ static bool lacks_permission(const struct node *dir)
 	       dir->uid == geteuid();
 }
 
+/* A folder that stays keeps its mode, too: to us it is not there. */
 static int open_dir(const struct txn *txn, const struct txn_dir *dir)
 {
+	size_t i = txn_find_item(txn, dir->root, dir->path);
+
+	if (i != (size_t)-1 && txn->items[i].stays)
+		return -ENOENT;
 	return path_open_nolink(txn->roots[dir->root].base_fd, *dir->path ? dir->path : ".",
 				O_PATH | O_DIRECTORY, 0);
 }
@@ -460,7 +465,12 @@ static int explain(const struct txn_item *item, int r, struct err *err)
 			"nothing can be moved to %s: the folder that it is in is on another file "
 			"system, a subvolume, or encrypted by itself",
 			item->path);
-	return err_sys(err, r, "change %s", item->path);
+	if (r != -EINVAL)
+		return err_sys(err, r, "change %s", item->path);
+	err_set(err, ERR_UNSUPPORTED, r,
+		"the file system of %s cannot exchange two files, as network and shared folders",
+		item->path);
+	return err_hint(err, r, "pale diff | git apply writes what is staged; then pale discard");
 }
 
 int txn_forward(struct txn *txn, struct err *err)
@@ -499,7 +509,8 @@ int txn_backward(struct txn *txn, struct err *err)
 		if (item->stays)
 			continue;
 		r = one(txn, order[i - 1], false, &last);
-		if (r == -ESTALE)
+		/* Or the folder that it was in is gone. */
+		if (r == -ESTALE || is_absent(r))
 			txn->is_partial = true;
 		else if (r < 0 && failed == 0)
 			failed = explain(item, r, err);

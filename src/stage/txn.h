@@ -9,6 +9,7 @@
  *       ID/journal        lines of lines.h
  *       ID/store/K        what item K puts into the base, or took out of it
  *       ID/staged/K       what item K took out of the upper layer
+ *       ID/DIGEST         what the command had found, where it is another now; see index.h
  *       ID/old/K          where a root is apart, see apart.h: copies of what was there
  *
  * An item has a file or folder on each of two sides, the base and the store, and

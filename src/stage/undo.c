@@ -15,6 +15,7 @@
 #include "stage/content.h"
 #include "stage/git-index.h"
 #include "stage/stage.h"
+#include "stage/synced.h"
 #include "stage/txn-order.h"
 #include "stage/txn-run.h"
 #include "stage/txn.h"
@@ -196,6 +197,29 @@ static int refuse_written(const struct txn *txn, const struct txn_item *item,
 	return err_hint(err, -ETXTBSY, "end it, then try again: nothing was taken back");
 }
 
+/* Is the folder still there that it was taken from, or does it come back as well? 1, 0 or -errno. */
+static int has_place(const struct txn *txn, const struct txn_item *item)
+{
+	_cleanup_(freep) char *path = strdup(item->path);
+	_cleanup_(fd_closep) int fd = -1;
+	size_t k = (size_t)-1;
+	char *slash;
+
+	if (!path)
+		return -ENOMEM;
+	do {
+		slash = strrchr(path, '/');
+		*(slash ? slash : path) = '\0';
+		k = txn_find_item(txn, item->root, path);
+	} while (slash && k != (size_t)-1 && txn->items[k].action == TXN_TAKE);
+	/* Something took the place of it, and is judged by itself. */
+	if (k != (size_t)-1 && txn->items[k].action == TXN_SWAP)
+		return 1;
+	fd = path_open_nolink(txn->roots[item->root].base_fd, *path ? path : ".",
+			      O_PATH | O_DIRECTORY, 0);
+	return fd >= 0 || fd == -EACCES ? 1 : is_absent(fd) ? 0 : fd;
+}
+
 /* Which items can be taken back; children first, since they decide on folders. */
 static int judge(struct txn *txn, const struct apply_progress *progress, struct err *err)
 {
@@ -217,7 +241,7 @@ static int judge(struct txn *txn, const struct apply_progress *progress, struct 
 		if (r == 0 && !is_as_left(txn, i - 1, &now))
 			r = adopt(txn, i - 1, &now);
 		else if (r == 0)
-			r = 1;
+			r = item->action == TXN_TAKE ? has_place(txn, item) : 1;
 		if (r > 0 && refuse_written(txn, item, &now, &writers, err) < 0)
 			return -ETXTBSY;
 		item->stays = r == 0;
@@ -230,23 +254,6 @@ static int judge(struct txn *txn, const struct apply_progress *progress, struct 
 	}
 	keep_repositories(txn);
 	return keep_below(txn, err);
-}
-
-/* A folder that stays must keep its mode, too. */
-static void keep_dirs(struct txn *txn)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < txn->n_dirs; i++) {
-		size_t k = txn_find_item(txn, txn->dirs[i].root, txn->dirs[i].path);
-
-		if (k != (size_t)-1 && txn->items[k].stays) {
-			free(txn->dirs[i].path);
-			continue;
-		}
-		txn->dirs[kept++] = txn->dirs[i];
-	}
-	txn->n_dirs = kept;
 }
 
 static int find_last(const char *state_dir, char id[32], struct err *err)
@@ -313,7 +320,6 @@ static int undo(struct txn *txn, const struct apply_progress *progress, struct a
 	}
 	if (r < 0 || n == 0)
 		return r;
-	keep_dirs(txn);
 	r = decide(txn, progress, err);
 	if (r == 0)
 		r = txn_finish_undo(txn, &back, &why, err);
@@ -344,9 +350,11 @@ static int open_both(const char *state_dir, const char *id, struct txn **ret_txn
 		return err_set(err, ERR_USAGE, r, "there is no apply %s", id);
 	if (r == 0)
 		r = stage_open(state_dir, txn->stage_name, false, &stage, err);
-	if (r == -ENOENT)
-		return err_set(err, ERR_USAGE, r, "the stage %s of apply %s is gone",
-			       txn->stage_name, id);
+	if (r == -ENOENT) {
+		err_set(err, ERR_USAGE, r, "the stage %s of apply %s is gone", txn->stage_name, id);
+		return err_hint(err, r,
+				"what was before that: pale undo --list, then pale undo ID");
+	}
 	if (r == 0)
 		r = stage_lock(stage, true, err);
 	if (r == 0)
@@ -381,6 +389,8 @@ int stage_undo(const char *state_dir, const char *id, const struct apply_progres
 	if (!report)
 		return err_oom(err);
 	r = undo(txn, progress, report, err);
+	if (r == 0 && *report->id)
+		synced_note(stage);
 	if (r == 0)
 		*ret = take_ptr(report);
 	return r;

@@ -304,6 +304,10 @@ def hunks():
                           ("bin:99999999999999999999", "FILE:N")):
             r = box.pale("apply", "--hunk", text)
             ok(r.status == 2 and why in r.err, f"--hunk {text}: {why}", r)
+        box.staged(r"mkdir d; printf 'a\0b' >d/bin")
+        os.mkdir(os.path.join(box.ws, "d"))
+        r = box.pale("apply", "--hunk", "bin:1", cwd=os.path.join(box.ws, "d"))
+        ok(r.status == 2 and "`pale apply bin`" in r.err, "what helps is said as it can be typed there", r)
         box.staged("echo more >>a")
         r = box.pale("apply", "--hunk", "a:2")
         ok(r.status == 2 and "only 1" in r.err, "a hunk too far", r)
@@ -674,6 +678,34 @@ def restarted():
         ok(r.status == 0, "nor is the log needed for that", r)
 
 
+def restarted_in_a_run():
+    """Nobody recorded what it did to what another had left, and an apply had written to the disk."""
+    with StageBox({"a": "1\n", "b": "1\n", "c": "1\n"}) as box:
+        box.staged("echo 2 >a; echo 2 >b; echo 2 >c")
+        eq((box.pale("apply", "c").status, box.pale("undo").status), (0, 0), "all is on the disk")
+        run = subprocess.Popen([PALE, "run", "--staged", "--", "sh", "-c", "echo 3 >a; echo BOOTED; sleep 60"],
+                               cwd=box.ws, env=box.env, stdout=subprocess.PIPE)
+        eq(run.stdout.readline(), b"BOOTED\n", "a run is at one of them")
+        run.kill()
+        run.wait()
+        time.sleep(1.5)
+        with open("/proc/uptime", encoding="ascii") as file:
+            up = int(float(file.read().split()[0]))
+        restarted_now = ["unshare", "--time", f"--boottime=-{up}", "--fork"]
+        if subprocess.run([*restarted_now, "true"], capture_output=True, check=False).returncode != 0:
+            skip("the time of the start cannot be changed here, as by root")
+            return
+
+        def apply(*args):
+            return subprocess.run([*restarted_now, PALE, "apply", *args], cwd=box.ws, env=box.env, capture_output=True, check=False)
+        r = apply("a")
+        ok(r.returncode == 1 and b"the machine was restarted" in r.stderr and box.read("a") == "1\n", "that is refused", r)
+        r = apply("b", "c")
+        ok(r.returncode == 0 and box.read("b") == box.read("c") == "2\n", "twin: the others are not, nor what an undo staged again", r)
+        r = box.pale("apply", "a")
+        ok(r.status == 0 and box.read("a") == "3\n", "nor that, where the machine was not", r)
+
+
 def cost():
     """Work follows the changes, not the tree: the same calls in both."""
     counts = []
@@ -703,7 +735,7 @@ if works:
                  on_terminals, pagers, protected, hunks, conflicts, said, merging,
                  patch_of_conflicts, discards, undo_refuses, whose,
                  stages, removed,
-                 interrupted, progress, recovered, restarted, cost):
+                 interrupted, progress, recovered, restarted, restarted_in_a_run, cost):
         if os.environ.get("CASE", "") in case.__name__:
             print(f"# {case.__name__}", flush=True)
             case()

@@ -180,6 +180,14 @@ def case_folder_closed_before_undo(p):
     ok((box.ws / 'mine').stat().st_mode & 0o777 == 0o700, p, 'its mode stays', r)
     ok((box.ws / 'mine/file').read_text() == 'one\n' and (box.ws / 'staged').stat().st_mode & 0o777 == 0o755, p,
        'twin: the rest is taken back', r)
+    if has_strace(p):
+        box.verb('apply')
+        (box.ws / 'staged').chmod(0o711)
+        r = box.killed('renameat2', 1, 'undo')
+        ok(r.code != 0 and (box.ws / 'mine/file').read_text() == 'one\ntwo\n', p, 'an undo is killed', r)
+        r = box.verb('diff')
+        ok(b'carried to its end' in r.err and (box.ws / 'mine/file').read_text() == 'one\n' and (box.ws / 'staged').stat().st_mode & 0o777 == 0o711, p,
+           'what ends it takes no more back', r)
     box.remove()
 
 

@@ -12,6 +12,8 @@ COMMIT = 'echo BOOTED; echo 3 >>f && git -c user.name=t -c user.email=t@t commit
 
 
 class Repository:
+    looks = 0
+
     def __init__(self, p, name, *init):
         self.p = p
         self.ws = p.mkdir(p.base / f'git-{name}-{time.time_ns()}')
@@ -36,7 +38,8 @@ class Repository:
     def look(self):
         """As a prompt or an editor does."""
         before = os.stat(self.ws / '.git/index').st_ino
-        os.utime(self.ws / 'other', (time.time() - 100, time.time() - 100 - before % 50))
+        self.looks += 1
+        os.utime(self.ws / 'other', (time.time() - 100, time.time() - 100 * self.looks - before % 50))
         self.git('status', '--short')
         ok(os.stat(self.ws / '.git/index').st_ino != before, self.p, 'git has written its index anew')
 
@@ -65,6 +68,9 @@ def case_who_only_looks(p):
         box.look()
         r = box.pale('undo')
         ok(r.code == 0 and box.seen() == box.before, p, f'{name}: before undo, which takes it back', (r, box.seen(), box.before))
+        box.look()
+        r = box.pale('apply')
+        ok(r.code == 0 and box.seen() == DONE, p, f'{name}: and once more, which applies it again', (r, box.seen()))
 
 
 def case_who_does_more(p):
@@ -104,4 +110,67 @@ def case_undo_after_undo(p):
     ok(r.code == 1 and (ws / 'a').read_text() == first + 'mine\n', p, 'twin: what somebody wrote since stays', r)
 
 
-main(case_who_only_looks, case_who_does_more, case_undo_after_undo)
+def case_merged_and_taken_back(p):
+    """It merges again: what the command had found is not forgotten with the stage."""
+    ws = p.mkdir(p.base / f'merged-{time.time_ns()}')
+    text = ''.join(f'{i}\n' for i in range(30))
+    p.write(ws / 'a', text)
+    p.pale('--staged', '--', 'sh', '-c', 'sed -i s/^2$/two/ a', cwd=ws)
+    p.write(ws / 'a', text + 'mine\n')
+    for verb in 'apply', 'undo', 'apply':
+        r = p.run(p.pale_path, verb, cwd=ws)
+        ok(r.code == 0 and (b'merged' in r.out) == (verb == 'apply')
+           and (ws / 'a').read_text() == (text.replace('\n2\n', '\ntwo\n') if verb == 'apply' else text) + 'mine\n', p, verb, r)
+
+
+def case_newer_than_what_is_taken_back(p):
+    """What a later run made of it has both, and nobody else has changed anything."""
+    ws = p.mkdir(p.base / f'newer-{time.time_ns()}')
+    text = ''.join(f'{i}\n' for i in range(30))
+    p.write(ws / 'a', text)
+    p.write(ws / 'gone', 'old\n')
+
+    def pale(*args):
+        return p.run(p.pale_path, *args, cwd=ws)
+    for line in ('sed -i s/^2$/two/ a; rm gone; mkdir d; echo 1 >d/x', 'sed -i s/^28$/more/ a; echo again >gone; echo 2 >d/y'):
+        r = p.pale('--staged', '--', 'sh', '-c', 'echo BOOTED; ' + line, cwd=ws)
+        ok(r.booted and r.code == 0, p, line, r)
+        if 'two' in line:
+            pale('apply')
+    r = pale('undo')
+    ok(r.code == 0 and ((ws / 'a').read_text(), (ws / 'gone').read_text(), (ws / 'd').exists()) == (text, 'old\n', False), p, 'the first is taken back', r)
+    r = pale('apply')
+    both = text.replace('\n2\n', '\ntwo\n').replace('\n28\n', '\nmore\n')
+    ok(r.code == 0 and b'merged' not in r.out and [(ws / n).read_text() for n in ('a', 'gone', 'd/x', 'd/y')] == [both, 'again\n', '1\n', '2\n'],
+       p, 'then both are applied', r)
+
+
+def case_undo_after_undo_of_a_new_file(p):
+    """There is no copy to compare it with: it is known by its times, which an undo in between changes."""
+    ws = p.mkdir(p.base / f'made-{time.time_ns()}')
+
+    def pale(*args):
+        return p.run(p.pale_path, *args, cwd=ws)
+    for line in ('echo one >made; echo one >gone', 'echo two >>made; rm gone'):
+        r = p.pale('--staged', '--', 'sh', '-c', 'echo BOOTED; ' + line, cwd=ws)
+        ok(r.booted and pale('apply').code == 0, p, line, r)
+    ok(pale('undo').code == 0 and (ws / 'made').read_text() == (ws / 'gone').read_text() == 'one\n', p, 'what it was before is there')
+    r = pale('undo')
+    ok(r.code == 0 and not os.listdir(ws), p, 'and what was before that', r)
+    r = pale('apply')
+    ok(r.code == 0 and (ws / 'made').read_text() == 'one\ntwo\n' and os.listdir(ws) == ['made'], p, 'all of it is staged again, and no conflict', r)
+    for line in ('echo one >fresh', 'echo two >>fresh'):
+        p.pale('--staged', '--', 'sh', '-c', line, cwd=ws)
+        pale('apply')
+    pale('undo')
+    with open(ws / 'fresh', 'r+') as f:
+        times = os.fstat(f.fileno())
+        f.write('own')
+        f.flush()
+        os.utime(f.fileno(), ns=(times.st_atime_ns, times.st_mtime_ns))
+    r = pale('undo')
+    ok(r.code == 1 and (ws / 'fresh').read_text() == 'own\n', p, 'twin: not what somebody has written to, whatever times he gave it', r)
+
+
+main(case_who_only_looks, case_who_does_more, case_undo_after_undo, case_merged_and_taken_back, case_newer_than_what_is_taken_back,
+     case_undo_after_undo_of_a_new_file)

@@ -114,6 +114,21 @@ def case_a_full_disk(p):
         box.remove()
 
 
+def case_that_cannot_exchange(p):
+    """A file system of which renameat2() knows no flags, such as NFS or a folder that a virtual machine shares."""
+    if not has_strace(p):
+        return
+    box = Box(p, 'exchange')
+    p.write(box.ws / 'f', 'old\n')
+    box.run('echo staged >f; echo new >new')
+    r = p.run('strace', '-qq', '-o', '/dev/null', '-e', 'trace=renameat2', '-e', 'inject=renameat2:error=EINVAL', p.pale_path, 'apply',
+              cwd=box.ws, env=box.env)
+    ok(r.code == 1 and b'cannot exchange' in r.err and b'pale diff | git apply' in r.err and os.listdir(box.ws) == ['f'], p, 'apply says what can be done', r)
+    r = p.host_sh('"$1" diff | git apply && "$1" discard --all', p.pale_path, cwd=box.ws, env=box.env)
+    ok(r.code == 0 and (box.ws / 'f').read_text() == 'staged\n' and (box.ws / 'new').read_text() == 'new\n', p, 'which does it', r)
+    box.remove()
+
+
 def case_folders_that_overlap(p):
     """What is said can be done about it helps."""
     box = Box(p, 'overlap')
@@ -137,4 +152,4 @@ def case_folders_that_overlap(p):
     box.remove()
 
 
-main(case_an_encrypted_folder, case_a_folder_that_is_gone, case_folders_that_overlap, case_a_full_disk, uids=(1000,))
+main(case_an_encrypted_folder, case_a_folder_that_is_gone, case_folders_that_overlap, case_a_full_disk, case_that_cannot_exchange, uids=(1000,))

@@ -103,6 +103,94 @@ def case_open_for_writing(p):
     box.remove()
 
 
+def case_deleted_by_a_later_run(p):
+    """What the user saves between two runs, the second one has seen."""
+    box = Box(p, 'later')
+    p.write(box.ws / 'd/g', 'old\n')
+    box.run('touch d/temporary; rm d/temporary')
+    for name in ('f', 'd/g', 'twin'):
+        p.write(box.ws / name, 'mine\n')
+    time.sleep(0.1)
+    run = p.start(p.pale_path, 'run', '--staged', '--', 'sh', '-c', 'rm -r f d twin; echo ready; read x', cwd=box.ws, env=box.env,
+                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    ok(run.stdout.readline() == b'ready\n', p, 'the command has deleted')
+    p.write(box.ws / 'twin', 'more\n')
+    run.communicate(b'x\n', timeout=60)
+    r = box.verb('apply')
+    ok(os.listdir(box.ws) == ['twin'] and r.code == 1 and b'twin: changed on the host meanwhile' in r.out, p,
+       'its deletions are applied; twin: not of what he saved while it ran', r)
+    box.remove()
+
+
+def case_deleted_after_a_killed_run(p):
+    """What a run had hidden that nobody recorded, the next one has not seen."""
+    box = Box(p, 'killed-run')
+    for name in ('d/g', 'f', 'h'):
+        p.write(box.ws / name, 'old\n')
+    box.run('touch d/temporary; rm d/temporary')
+    run = p.start(p.pale_path, 'run', '--staged', '--', 'sh', '-c', 'rm d/g; echo staged >f; echo staged >h; echo ready; sleep 60', cwd=box.ws,
+                  env=box.env, stdout=subprocess.PIPE)
+    ok(run.stdout.readline() == b'ready\n', p, 'the command has begun')
+    run.kill()
+    run.wait()
+    until(lambda: b'holds' in box.verb('stages', 'rm', 'default').err)
+    for name in ('d/g', 'f', 'h'):
+        p.write(box.ws / name, 'mine\n')
+    time.sleep(0.1)
+    box.run('rm -r d f; echo more >h.new; mv h.new h')
+    r = box.verb('apply')
+    ok(r.code == 1 and [(box.ws / n).read_text() for n in ('d/g', 'f', 'h')] == ['mine\n'] * 3, p, 'what the user saved between is left', r)
+    box.remove()
+
+
+def case_undone_where_a_folder_is_gone(p):
+    """What was in it cannot come back, and keeps nothing else from it."""
+    box = Box(p, 'folder-gone')
+    for name in ('a', 'd/x', 'd/y', 'e/f/g', 'e/h'):
+        p.write(box.ws / name, 'old\n')
+    box.run('echo staged >a; rm -r d/x e')
+    ok(box.verb('apply').code == 0 and not (box.ws / 'e').exists(), p, 'something is applied')
+    box.host('rm -r d')
+    r = box.verb('undo')
+    ok(r.code == 1 and b'd/x: it has changed since' in r.out and not (box.ws / 'd').exists(), p, 'what was in the folder stays', r)
+    ok([(box.ws / n).read_text() for n in ('a', 'e/f/g', 'e/h')] == ['old\n'] * 3, p, 'the rest is taken back, folders with what was in them', r)
+    if has_strace(p):
+        box.verb('discard', '--all')
+        box.host('mkdir d; echo old >d/x')
+        box.run('echo staged >a; rm d/x')
+        r = box.killed('renameat2', 2, 'apply')
+        ok(r.code != 0 and not (box.ws / 'd/x').exists() and (box.ws / 'a').read_text() == 'old\n', p, 'an apply is killed', r)
+        box.host('echo mine >a; rm -r d')
+        r = box.verb('diff')
+        ok(r.code == 0 and b'has been taken back' in r.err and (box.ws / 'a').read_text() == 'mine\n', p, 'the next verb goes on all the same', r)
+    box.remove()
+
+
+RENAMES = '''mv a b; mv d/f e/g; mv gone/h h; rm -r gone; ln i j; mv again again~; echo new >again
+echo more >>del; mv both moved; echo ready; read x'''
+
+
+def case_renamed_where_the_user_saves(p):
+    """A folder changes with whatever is saved in it: that alone does not make a deletion of what the command renamed."""
+    box = Box(p, 'renamed')
+    for name in ('a', 'd/f', 'e/x', 'gone/h', 'i', 'again', 'del', 'both'):
+        p.write(box.ws / name, name + '\n')
+    run = p.start(p.pale_path, 'run', '--staged', '--', 'sh', '-c', RENAMES, cwd=box.ws, env=box.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    ok(run.stdout.readline() == b'ready\n', p, 'the command has renamed')
+    for name in ('mine', 'd/mine', 'e/mine'):
+        p.write(box.ws / name, 'mine\n')
+    os.unlink(box.ws / 'del')
+    p.write(box.ws / 'both', 'mine\n')
+    run.communicate(b'x\n', timeout=60)
+    r = box.verb('apply')
+    ok(run.returncode == 0 and r.code == 1, p, 'while the user saved beside', r)
+    ok([(box.ws / n).read_text() for n in ('b', 'e/g', 'h', 'j', 'again~', 'again')] == ['a\n', 'd/f\n', 'gone/h\n', 'i\n', 'again\n', 'new\n']
+       and not any((box.ws / n).exists() for n in ('a', 'd/f', 'gone')), p, 'what was renamed is applied', r)
+    ok((box.ws / 'both').read_text() == 'mine\n' and not (box.ws / 'moved').exists() and not (box.ws / 'del').exists()
+       and b'del: deleted on the host meanwhile' in r.out, p, 'twin: not what he had changed, or deleted', r)
+    box.remove()
+
+
 @only_root
 def case_saved_in_the_second_of_the_start(p):
     """A file system that keeps whole seconds."""
@@ -222,7 +310,8 @@ def case_mode_of_a_folder_with_more_in_it(p):
     box.remove()
 
 
-main(case_open_for_writing, case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
+main(case_open_for_writing, case_renamed_where_the_user_saves, case_deleted_by_a_later_run, case_deleted_after_a_killed_run, case_undone_where_a_folder_is_gone,
+     case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
      case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
      case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
      case_mode_of_a_folder_with_more_in_it, uids=(1000,))
