@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 
 #include "base/sys.h"
@@ -17,7 +18,8 @@
 
 enum {
 	BUF_SIZE = 8 * 1024,
-	BEGINNING = 6, /* of a name: that much tells most of them apart */
+	ONE_ENTRY = 32, /* or too little for one */
+	BEGINNING = 6,  /* of a name: that much tells most of them apart */
 };
 
 static bool lists_all(int fd)
@@ -37,6 +39,14 @@ static bool lists_all(int fd)
 	default:
 		return false;
 	}
+}
+
+/* What would not fit would be read in vain. How a size counts names differs, but not by much. */
+static bool fits(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size <= BUF_SIZE;
 }
 
 /* Alike for all that differ by the case of ASCII letters; for some others, too, which does no
@@ -69,7 +79,7 @@ void dir_names_read(int fd, struct dir_names *ret)
 	int n;
 
 	ret->is_known = false;
-	if (!lists_all(fd))
+	if (!fits(fd) || !lists_all(fd))
 		return;
 	n = sys_getdents(fd, buf, sizeof(buf));
 	if (n < 0)
@@ -85,7 +95,7 @@ void dir_names_read(int fd, struct dir_names *ret)
 		at += entry->len;
 	}
 	/* Only an empty answer says that this was all. */
-	ret->is_known = (n == 0 || sys_getdents(fd, buf, sizeof(buf)) == 0);
+	ret->is_known = (n == 0 || sys_getdents(fd, buf, ONE_ENTRY) == 0);
 }
 
 bool dir_names_may_have(const struct dir_names *names, const char *name)
