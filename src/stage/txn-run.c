@@ -331,7 +331,7 @@ static int one(struct txn *txn, size_t i, bool forward, struct staged_folder *la
 		if (r == 0)
 			r = forward ? forward_one(txn, &place, last) : backward_one(txn, &place);
 		if (r == 0 || r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS ||
-		    r == -EXDEV || r == -EINVAL)
+		    r == -EXDEV)
 			break;
 	}
 	return r;
