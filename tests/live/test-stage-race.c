@@ -149,6 +149,12 @@ static struct {
 	unsigned long applied, refused, torn, outside, undone, lost;
 } tally;
 
+/* Where a run under prove shows it, too. */
+static void complain(const char *verb, int r, const struct err *err)
+{
+	fprintf(stderr, "# test-stage-race: %s said %d: %s\n", verb, r, err->message);
+}
+
 /* The folder must be in its place to be taken back. */
 static void take_back(void)
 {
@@ -164,10 +170,10 @@ static void take_back(void)
 	if (r == 0 && look() == 0)
 		return;
 	tally.torn++;
-	tap_note("undo said %d: %s", r, err.message);
+	complain("undo", r, &err);
 	for (size_t i = 0; report && i < report->n; i++)
-		tap_note("%s: %d %s", report->items[i].path, report->items[i].outcome,
-			 report->items[i].why);
+		fprintf(stderr, "# %s: %d %s\n", report->items[i].path, report->items[i].outcome,
+			report->items[i].why);
 }
 
 static void try_apply(struct stage *stage)
@@ -185,7 +191,7 @@ static void try_apply(struct stage *stage)
 	/* What was a link when it was looked at is left; the rest is whole. */
 	if (now < 0 && (r < 0 || report->n_left == 0)) {
 		tally.torn++;
-		tap_note("apply said %d: %s; recover %d", r, err.message, recovered.outcome);
+		complain("apply", r, &err);
 	}
 	if (r == 0 && now == 1)
 		tally.applied++;
