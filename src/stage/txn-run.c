@@ -509,8 +509,8 @@ int txn_backward(struct txn *txn, struct err *err)
 		if (item->stays)
 			continue;
 		r = one(txn, order[i - 1], false, &last);
-		/* Or the folder that it was in is gone. */
-		if (r == -ESTALE || is_absent(r))
+		/* Or the folder that it was in is gone; a link in its place may be gone the next time. */
+		if (r == -ESTALE || r == -ENOENT)
 			txn->is_partial = true;
 		else if (r < 0 && failed == 0)
 			failed = explain(item, r, err);

@@ -166,6 +166,26 @@ def case_undone_where_a_folder_is_gone(p):
     box.remove()
 
 
+def case_taken_back_where_a_link_is(p):
+    """Where a folder was exchanged for a link at that moment, it is not given up: the next verb finds it again."""
+    if not has_strace(p):
+        return
+    box = Box(p, 'link')
+    for name in ('a', 'd/x'):
+        p.write(box.ws / name, 'old\n')
+    box.run('echo staged >a; rm d/x')
+    r = box.killed('renameat2', 2, 'apply')
+    ok(r.code != 0 and not (box.ws / 'd/x').exists(), p, 'an apply is killed', r)
+    box.host('echo mine >a; mkdir other; mv d away; ln -s other d')
+    r = box.verb('diff')
+    ok(r.code != 0 and not list((box.ws / 'other').iterdir()), p, 'nothing is put behind the link', r)
+    box.host('rm d; mv away d')
+    r = box.verb('diff')
+    ok((box.ws / 'd/x').exists() and [(box.ws / n).read_text() for n in ('a', 'd/x')] == ['mine\n', 'old\n'], p,
+       'it comes back when the folder does', r)
+    box.remove()
+
+
 RENAMES = '''mv a b; mv d/f e/g; mv gone/h h; rm -r gone; ln i j; mv again again~; echo new >again
 echo more >>del; mv both moved; echo ready; read x'''
 
@@ -311,6 +331,7 @@ def case_mode_of_a_folder_with_more_in_it(p):
 
 
 main(case_open_for_writing, case_renamed_where_the_user_saves, case_deleted_by_a_later_run, case_deleted_after_a_killed_run, case_undone_where_a_folder_is_gone,
+     case_taken_back_where_a_link_is,
      case_saved_twice_during_apply, case_killed_before_a_save_went_back, case_saved_in_the_second_of_the_start,
      case_discarded_in_a_deleted_folder, case_deleted_below_a_link,
      case_left_in_a_folder_that_was_made_again, case_taken_back_into_a_folder_that_was_made_again,
