@@ -155,16 +155,21 @@ static void complain(const char *verb, int r, const struct err *err)
 	fprintf(stderr, "# test-stage-race: %s said %d: %s\n", verb, r, err->message);
 }
 
-/* The folder must be in its place to be taken back. */
+/* While a link is there nothing can be ended or taken back, and all of it stays begun. */
+static void put_in_place(void)
+{
+	struct stat st;
+
+	if (fstatat(race.base, "a", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
+		exchange();
+}
+
 static void take_back(void)
 {
 	_cleanup_(apply_report_freep) struct apply_report *report = NULL;
 	struct err err = {0};
-	struct stat st;
 	int r;
 
-	if (fstatat(race.base, "a", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode))
-		exchange();
 	r = stage_undo(race.state, NULL, NULL, &report, &err);
 	tally.undone++;
 	if (r == 0 && look() == 0)
@@ -185,6 +190,7 @@ static void try_apply(struct stage *stage)
 
 	tally.outside += !is_untouched();
 	pause_race(true);
+	put_in_place();
 	if (stage_recover(race.state, &recovered, &err) < 0)
 		tally.lost++;
 	now = look();
